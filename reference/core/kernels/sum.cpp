@@ -1,0 +1,136 @@
+#include "reference/core/kernels/parts.h"
+
+// The compensated sum in eight lanes; reference/core/kernels.hpp defines it.
+
+namespace ASSAY_ISA {
+namespace {
+
+constexpr int LANES = 8, VECTORS = LANES / W, CHUNK = 512;
+
+struct Sum {
+  Vec sum[VECTORS], error[VECTORS];
+  Sum() {
+    for (int v = 0; v < VECTORS; ++v) sum[v] = error[v] = broadcast(0.0);
+  }
+  // s + x = new s + e exactly (Knuth); e joins the lane's errors.
+  void add(int v, Vec x) {
+    const Vec s = sum[v], t = s + x, part = t - s;
+    error[v] += (s - (t - part)) + (x - part);
+    sum[v] = t;
+  }
+  double total() const {
+    double s[LANES], e[LANES];
+    for (int v = 0; v < VECTORS; ++v) {
+      store(s + v * W, sum[v]);
+      store(e + v * W, error[v]);
+    }
+    double t = s[0], c = 0.0;
+    for (int l = 1; l < LANES; ++l) {
+      const double next = t + s[l], part = next - t;
+      c += (t - (next - part)) + (s[l] - part);
+      t = next;
+    }
+    for (int l = 0; l < LANES; ++l) c += e[l];
+    // Infinities and NaNs of the terms are in t; the errors of such a lane are NaN and say nothing.
+    return c - c == 0.0 ? t + c : t;
+  }
+};
+
+struct Itself {
+  const double* x;
+  Vec vector(int64_t i) const { return load(x + i); }
+  double one(int64_t i) const { return x[i]; }
+};
+struct Square {
+  const double* x;
+  Vec vector(int64_t i) const { return load(x + i) * load(x + i); }
+  double one(int64_t i) const { return x[i] * x[i]; }
+};
+struct Product {
+  const double *x, *y;
+  Vec vector(int64_t i) const { return load(x + i) * load(y + i); }
+  double one(int64_t i) const { return x[i] * y[i]; }
+};
+struct SquaredDeviation {
+  const double* x;
+  double m;
+  Vec vector(int64_t i) const {
+    const Vec d = load(x + i) - broadcast(m);
+    return d * d;
+  }
+  double one(int64_t i) const { return (x[i] - m) * (x[i] - m); }
+};
+
+// Adds n terms, the first of which goes to lane 0. A last group is filled up with +0, which changes no lane.
+template <class Terms>
+ASSAY_INLINE void add_terms(Sum& sum, const Terms& terms, int64_t n) {
+  Sum s = sum;
+  int64_t i = 0;
+  for (; i + LANES <= n; i += LANES)
+    for (int v = 0; v < VECTORS; ++v) s.add(v, terms.vector(i + v * W));
+  if (i < n) {
+    double rest[LANES] = {};
+    for (int l = 0; i + l < n; ++l) rest[l] = terms.one(i + l);
+    for (int v = 0; v < VECTORS; ++v) s.add(v, load(rest + v * W));
+  }
+  sum = s;
+}
+
+int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+}  // namespace
+
+double sum(const double* x, int64_t n, int64_t stride) {
+  Sum s;
+  if (stride == 1) {
+    add_terms(s, Itself{x}, n);
+    return s.total();
+  }
+  double dense[CHUNK];
+  for (int64_t i = 0; i < n; i += CHUNK) {
+    const int64_t some = least(CHUNK, n - i);
+    for (int64_t j = 0; j < some; ++j) dense[j] = x[(i + j) * stride];
+    add_terms(s, Itself{dense}, some);
+  }
+  return s.total();
+}
+
+double sum_squares(const double* x, int64_t n, int64_t stride) {
+  if (stride != 1) return sum_products(x, stride, x, stride, n);
+  Sum s;
+  add_terms(s, Square{x}, n);
+  return s.total();
+}
+
+double sum_products(const double* x, int64_t x_stride, const double* y, int64_t y_stride, int64_t n) {
+  Sum s;
+  if (x_stride == 1 && y_stride == 1) {
+    add_terms(s, Product{x, y}, n);
+    return s.total();
+  }
+  double dense[CHUNK];
+  for (int64_t i = 0; i < n; i += CHUNK) {
+    const int64_t some = least(CHUNK, n - i);
+    for (int64_t j = 0; j < some; ++j) dense[j] = x[(i + j) * x_stride] * y[(i + j) * y_stride];
+    add_terms(s, Itself{dense}, some);
+  }
+  return s.total();
+}
+
+double sum_squared_deviations(const double* x, double m, int64_t n) {
+  Sum s;
+  add_terms(s, SquaredDeviation{x, m}, n);
+  return s.total();
+}
+
+double subtract_exp_sum(const double* x, double m, double* y, int64_t n) {
+  Sum s;
+  for (int64_t i = 0; i < n; i += CHUNK) {
+    const int64_t some = least(CHUNK, n - i);
+    subtract_exp(x + i, m, y + i, some);
+    add_terms(s, Itself{y + i}, some);
+  }
+  return s.total();
+}
+
+}  // namespace ASSAY_ISA
