@@ -6,8 +6,8 @@
 // spec/compiler, one table per chapter; nothing in a page is written a second time in C++.
 namespace assay {
 
-/// One option of an op. `names` for an enumeration, `numbers` for a number (the values that cases draw from; a call may carry
-/// any). The first value is the default.
+/// One option of an op. `names` for an enumeration, `numbers` for a number (the values that cases draw from; a call may
+/// carry any). The first value is the default.
 struct OptionSpec {
   std::string name, says;
   std::vector<std::string> names;
@@ -16,8 +16,8 @@ struct OptionSpec {
   int count() const { return static_cast<int>(numeric() ? numbers.size() : names.size()); }
 };
 
-/// One tensor of an op: symbolic shape, and its type: `in`, `out`, `acc` (the contract's formats) or a fixed one (`bool`, `int32`).
-/// `when_option`/`when_value`: the tensor exists only in calls whose option has that value.
+/// One tensor of an op: symbolic shape, and its type: `in`, `out`, `acc` (the contract's formats) or a fixed one
+/// (`bool`, `int32`). `when_option`/`when_value`: the tensor exists only in calls whose option has that value.
 struct TensorSpec {
   std::string name, says, dtype;
   std::vector<std::string> shape;
@@ -33,6 +33,7 @@ struct OpSpec {
 
 struct ClaimSpec {
   std::string id, kind, on, says;  // id is the full one: "softmax.safe.sum1"
+  std::string extra;               // why the page has it although spec/claims.tsv does not; otherwise empty
 };
 
 /// Where a planted bug must die: under this contract, in this tier of inputs (`structured` or `generic`).
@@ -44,6 +45,7 @@ struct BugSpec {
   std::string name, says, effect, caught_by;
   std::vector<std::string> seen;
   std::vector<DiesAt> dies;
+  std::string extra;  // why the page has it although spec/traps.tsv does not; otherwise empty
 };
 
 struct Range {
@@ -51,8 +53,8 @@ struct Range {
   long long low, high;  // inclusive
 };
 
-/// What cases of this page's claims are made of, beside the op's options: sizes, further parameters, value profiles of the
-/// floating-point inputs, and the corner list, spelled like `--case`.
+/// What cases of this page's claims are made of, beside the op's options: sizes, further parameters, value profiles of
+/// the floating-point inputs, and the corner list, spelled like `--case`.
 struct CaseSpec {
   std::vector<Range> sizes, also;
   std::vector<std::string> profiles, corners;
