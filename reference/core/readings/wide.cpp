@@ -40,13 +40,11 @@ Wide scale(const Wide& x, int e) {
 /// AccurateDWPlusDW: relative error at most 3u^2 + 13u^3.
 Wide operator+(const Wide& x, const Wide& y) {
   const Wide s = two_sum(x.hi, y.hi);
-  if (!std::isfinite(s.hi)) return s.hi;
   if (s.hi == 0) {  // the high words cancelled (or are zeros, whose sign is kept)
     const Wide low = two_sum(x.lo, y.lo);
     return low.hi == 0 ? Wide(s.hi) : low;
   }
-  // Near the overflow threshold two_sum's inner steps may overflow while s does not; the error is then below the last
-  // place.
+  // Not finite where s overflows, or next to overflow where an inner step of two_sum does.
   const double error = std::isfinite(s.lo) ? s.lo : 0;
   const Wide t = two_sum(x.lo, y.lo);
   const Wide v = fast_two_sum(s.hi, error + t.hi);

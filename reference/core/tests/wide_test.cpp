@@ -196,7 +196,7 @@ TEST(Wide, SpecialOperandsGiveTheIeeeResult) {
 TEST(Wide, OverflowFromTheLowWordsHasNoNaN) {
   const double top = std::numeric_limits<double>::max();
   const Wide x(top, 0x1p969);  // the largest double and less than half a last place more
-  for (const Wide& w : {x + x, x * x, x / Wide(0.5), x + Wide(0x1p970), -x - x})
+  for (const Wide& w : {x + x, x * x, x / Wide(0.5), x + Wide(0x1p970), x + Wide(0x1p969), -x - x})
     EXPECT_TRUE(std::isinf(w.hi) && w.lo == 0) << w.hi << " + " << w.lo;
   const Wide same = x / Wide(1);
   EXPECT_EQ(same.hi, x.hi);
