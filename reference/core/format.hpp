@@ -160,7 +160,8 @@ namespace detail {
 double round_general(const Format& f, double x, Round mode, Overflow overflow, std::uint32_t random, int random_bits);
 }
 
-/// The value of encode(f, x, ...): the number of the format that x rounds to.
+/// The value of encode(f, x, ...): the number of the format that x rounds to (int64 saturates at max_finite(), since no
+/// double holds 2^63 - 1).
 inline double round_to(const Format& f, double x, Round mode = Round::nearest_even,
                        Overflow overflow = Overflow::by_format, std::uint32_t random = 0, int random_bits = 0) {
   // Fast path: RN of a value in the normal range, below the top binade, is one integer addition.

@@ -184,7 +184,9 @@ U64 encode(const Format& f, double exact) {
 
 double detail::round_general(const Format& f, double x, Round mode, Overflow overflow, std::uint32_t random,
                              int random_bits) {
-  return decode(f, encode(f, x, mode, overflow, random, random_bits));
+  const U64 code = encode(f, x, mode, overflow, random, random_bits);
+  if (f.mantissa_bits > 53 && code == f.max_code()) return f.max_finite();  // int64: no double holds 2^63 - 1
+  return decode(f, code);
 }
 
 double ulp(const Format& f, double x) {
