@@ -2,8 +2,9 @@
 #include "reference/core/tensor.hpp"
 
 /// Elementary functions of `double` with the same bits on every machine: SLEEF's deterministic forms
-/// (`Sleef_cinz_*_u10`, compiled without fma), within 1 ulp of the exact value; the array forms give the bits of the
-/// scalar ones. Never the C library's: its results change with the processor it runs on.
+/// (`Sleef_cinz_*_u10`, compiled without fma), mended where they are wrong (exp and log1p, see math.cpp); within 1 ulp
+/// of the exact value, subnormal results included. The array forms give the bits of the scalar ones. Never the C
+/// library's: its results change with the processor it runs on.
 namespace assay::math {
 
 double exp(double x);
@@ -16,6 +17,7 @@ double sin(double x);
 double cos(double x);
 double tanh(double x);
 double erf(double x);
+/// Infinite already for results beyond exp(709.782711149557) = 1.7976899e308 in magnitude.
 double pow(double x, double y);
 /// Correctly rounded (IEEE 754).
 double sqrt(double x);

@@ -32,29 +32,40 @@ ASSAY_INLINE void map(const double* x, double* y, int64_t n, const F& f) {
   }
 }
 
+// r, but special(v) in the lanes where v > limit.
+template <class F>
+ASSAY_INLINE Vec mended(Vec r, Vec v, double limit, const F& special) {
+  if (any_greater(v, broadcast(limit)))
+    for (int l = 0; l < W; ++l)
+      if (v[l] > limit) r[l] = special(v[l]);
+  return r;
+}
+ASSAY_INLINE Vec exp_of(Vec v) { return mended(ASSAY_SLEEF(exp), v, ASSAY_EXP_LIMIT, assay_exp_above_limit); }
+ASSAY_INLINE Vec log1p_of(Vec v) {
+  const Vec r = mended(ASSAY_SLEEF(log1p), v, ASSAY_LOG1P_LIMIT, assay_log1p_above_limit), tiny = broadcast(0x1p-54);
+  return ((v < tiny) & (v > -tiny)) ? v : r;
+}
+
 }  // namespace
 
 #define ASSAY_MAP(name)                                    \
   void name(const double* x, double* y, int64_t n) {       \
     map(x, y, n, [](Vec v) { return ASSAY_SLEEF(name); }); \
   }
-ASSAY_MAP(exp)
 ASSAY_MAP(exp2)
 ASSAY_MAP(expm1)
 ASSAY_MAP(log)
 ASSAY_MAP(log2)
-ASSAY_MAP(log1p)
 ASSAY_MAP(sin)
 ASSAY_MAP(cos)
 ASSAY_MAP(tanh)
 ASSAY_MAP(erf)
 
+void exp(const double* x, double* y, int64_t n) { map(x, y, n, exp_of); }
+void log1p(const double* x, double* y, int64_t n) { map(x, y, n, log1p_of); }
 void subtract_exp(const double* x, double m, double* y, int64_t n) {
   const Vec shift = broadcast(m);
-  map(x, y, n, [shift](Vec u) {
-    const Vec v = u - shift;
-    return ASSAY_SLEEF(exp);
-  });
+  map(x, y, n, [shift](Vec v) { return exp_of(v - shift); });
 }
 
 }  // namespace ASSAY_ISA

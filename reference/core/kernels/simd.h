@@ -35,6 +35,16 @@ ASSAY_INLINE Vec broadcast(double x) {
   return Vec{x, x};
 #endif
 }
+/* Whether a > b in any lane. */
+ASSAY_INLINE bool any_greater(Vec a, Vec b) {
+#if defined(ASSAY_KERNELS_AVX512)
+  return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_GT_OQ) != 0;
+#elif defined(ASSAY_KERNELS_AVX2)
+  return _mm256_movemask_pd(_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_GT_OQ)) != 0;
+#else
+  return a[0] > b[0] || a[1] > b[1];
+#endif
+}
 /* a * b + c, rounded once, in each lane. Without FMA hardware this is the C library's fma: exact, and slow. */
 ASSAY_INLINE Vec fma(Vec a, Vec b, Vec c) {
 #if defined(ASSAY_KERNELS_AVX512)

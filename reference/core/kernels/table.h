@@ -31,6 +31,12 @@ struct assay_kernels {
   assay_map *exp, *exp2, *expm1, *log, *log2, *log1p, *sin, *cos, *tanh, *erf;
 };
 
+/* Where SLEEF's forms need mending, for x above the limit: the scalar result (reference/core/math.cpp). */
+#define ASSAY_EXP_LIMIT 0x1.62e42fe1p+9
+#define ASSAY_LOG1P_LIMIT 0x1p+1000
+double assay_exp_above_limit(double x);
+double assay_log1p_above_limit(double x);
+
 extern const struct assay_kernels assay_kernels_base, assay_kernels_avx2, assay_kernels_avx512;
 
 #ifdef __cplusplus
