@@ -3,11 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <bit>
-#include <cmath>
-#include <limits>
 
-#include "reference/core/format.hpp"
+#include "reference/core/tests/format_inputs.hpp"
 
 namespace assay {
 namespace {
@@ -19,21 +16,9 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr auto kNoSat = Overflow::infinity_or_nan;
 
 double of_bits(U32 bits) { return static_cast<double>(std::bit_cast<float>(bits)); }
-U32 to_bits(double x) { return std::bit_cast<U32>(static_cast<float>(x)); }
 
 std::uint64_t rn(const Format& f, double x, Overflow policy = Overflow::by_format) {
   return encode(f, x, Round::nearest_even, policy);
-}
-
-/// The inputs of fmt.fp8.enc_exhaustive: all fp16, all bf16, and all fp32 with the low 12 bits at the boundaries.
-template <class Visit>
-void fp8_inputs(Visit&& visit) {
-  for (U32 h = 0; h < 65536; ++h) {
-    visit(h << 16);
-    visit(to_bits(decode(fp16, h)));
-  }
-  for (U32 top = 0; top < 1u << 20; ++top)
-    for (U32 low : {0u, 1u, 0x7FFu, 0x800u, 0x801u, 0xFFFu}) visit(top << 12 | low);
 }
 
 TEST(FmtIeee, Bf16IsBitArithmeticOnFloat) {
@@ -129,7 +114,7 @@ TEST(FmtFp8, OddMonotoneAndWithinTheRelativeBound) {
   for (const Format* f : {&e4m3, &e5m2}) {
     const double limit = f == &e4m3 ? 464 : 61440, u = f->u(), tiny = f->min_subnormal() / 2;
     double worst = 0;
-    fp8_inputs([&](U32 bits) {
+    oracle::float_inputs([&](U32 bits) {
       const double x = of_bits(bits);
       if (std::isnan(x)) return;
       ASSERT_EQ(rn(*f, -x), rn(*f, x) ^ 0x80u) << x;
@@ -155,7 +140,7 @@ TEST(FmtFp8, OddMonotoneAndWithinTheRelativeBound) {
 
 TEST(FmtFp8, DoubleRoundingCountsOfThePage) {
   long inputs = 0, via_fp16 = 0, via_bf16 = 0;
-  fp8_inputs([&](U32 bits) {
+  oracle::float_inputs([&](U32 bits) {
     ++inputs;
     const double x = of_bits(bits);
     if (!std::isfinite(x)) return;
@@ -210,7 +195,7 @@ TEST(FmtFp6Fp4, TiesOfTheFourBitFormat) {
 }
 
 TEST(FmtE8m0, RulesOfThePage) {
-  fp8_inputs([&](U32 bits) {
+  oracle::float_inputs([&](U32 bits) {
     const double x = of_bits(bits);
     const U32 field = bits >> 23 & 0xFF, mantissa = bits & 0x7FFFFF, magnitude = bits & 0x7FFFFFFF;
     for (Overflow policy : {Overflow::saturate, kNoSat}) {

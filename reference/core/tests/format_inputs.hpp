@@ -62,6 +62,18 @@ void all_inputs(const Row& r, Visit&& visit) {
   }
 }
 
+/// The inputs of fmt.fp8.enc_exhaustive as bits of fp32: all fp16, all bf16, and all fp32 whose low 12 bits are at a
+/// boundary.
+template <class Visit>
+void float_inputs(Visit&& visit) {
+  for (std::uint32_t h = 0; h < 65536; ++h) {
+    visit(h << 16);
+    visit(std::bit_cast<std::uint32_t>(static_cast<float>(decode(row("fp16"), h))));
+  }
+  for (std::uint32_t top = 0; top < 1u << 20; ++top)
+    for (std::uint32_t low : {0u, 1u, 0x7FFu, 0x800u, 0x801u, 0xFFFu}) visit(top << 12 | low);
+}
+
 inline const char* name(Round mode) {
   static const char* names[] = {"RN", "RNA", "RZ", "RU", "RD", "SR"};
   return names[static_cast<int>(mode)];
