@@ -59,6 +59,10 @@ void read(Reader& reader, const YAML::Node& root, Page& page) {
   if (fields.count("claims")) page.claims = read_claims(reader, fields["claims"], page.id);
   if (fields.count("claims") && page.claims.empty())
     reader.mistake(fields["claims"], "claims", "expected at least one claim, found none");
+  for (const ClaimSpec& claim : page.claims)
+    if ((claim.on == "target" || claim.on == "pair") && !page.has_op && !fields.count("uses"))
+      reader.mistake(fields["claims"], "claims." + claim.id.substr(page.id.size() + 1),
+                     "a claim on a " + claim.on + " needs an op: expected `op` or `uses` on the page, found neither");
   if (fields.count("bugs")) page.bugs = read_bugs(reader, fields["bugs"], page.claims, page.id);
   if (!page.uses.empty() || !fields.count("cases")) return;  // the names of another page's op: check_together()
   const std::string wrong = wrong_in_names(page.cases, page.op);

@@ -2,38 +2,14 @@
 #include <initializer_list>
 
 #include "spec/compiler/compile.hpp"
+#include "spec/compiler/literal.hpp"
 
 namespace assay::spec {
 namespace {
 
-// A C++ string literal; a long text becomes one literal per line.
-std::string literal(const std::string& text) {
-  static const char* hex = "0123456789abcdef";
-  std::string out = "\"";
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const unsigned char c = static_cast<unsigned char>(text[i]);
-    if (c == '\n') {
-      out += i + 1 < text.size() ? "\\n\"\n     \"" : "\\n";
-    } else if (c == '"' || c == '\\') {
-      out += {'\\', static_cast<char>(c)};
-    } else if (c < 0x20) {
-      out += std::string("\\x") + hex[c >> 4] + hex[c & 15] + "\"\"";
-    } else {
-      out += static_cast<char>(c);
-    }
-  }
-  return out + "\"";
-}
-
 class Table {
  public:
-  void row(const std::string& record, std::initializer_list<std::string> fields) {
-    text_ += "    {" + literal(record) + ", {";
-    std::size_t given = 0;
-    for (const std::string& field : fields) text_ += (given++ ? ", " : "") + literal(field);
-    while (given < 5) text_ += given++ ? ", \"\"" : "\"\"";
-    text_ += "}},\n";
-  }
+  void row(const std::string& record, std::initializer_list<std::string> fields) { text_ += table_row(record, fields); }
   const std::string& text() const { return text_; }
 
  private:

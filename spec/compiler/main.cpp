@@ -1,5 +1,6 @@
 // assay_pages ROOT chapter NAME OUT   spec/NAME/*.md -> OUT/NAME.cpp and OUT/NAME/CONCEPT.hpp
 // assay_pages ROOT index OUT          all pages, checked together -> OUT/chapters.cpp
+// assay_pages ROOT lists OUT          spec/*.tsv -> OUT/lists.cpp
 // assay_pages ROOT json ID            a page's front matter as JSON, on the standard output
 // ROOT is the folder that contains spec/. Exit codes: 0, 1 a page is wrong (printed one mistake a line), 2 usage.
 #include <exception>
@@ -8,6 +9,7 @@
 
 #include "spec/compiler/compile.hpp"
 #include "spec/compiler/files.hpp"
+#include "spec/compiler/read_lists.hpp"
 #include "spec/json.hpp"
 
 namespace assay::spec {
@@ -46,6 +48,16 @@ bool write_index(const std::string& root, const std::string& out) {
   return true;
 }
 
+bool write_lists(const std::string& root, const std::string& out) {
+  std::map<std::string, std::string> files;
+  for (const std::string name : {"concepts", "claims", "traps", "mission", "changes"})
+    files[name] = read_file(root + "/spec/" + name + ".tsv");
+  const ReadLists read = read_lists(files);
+  if (!report(read.mistakes)) return false;
+  write_if_changed(out + "/lists.cpp", list_table_source(read.lists));
+  return true;
+}
+
 bool print_json(const std::string& root, const std::string& id) {
   const std::string chapter = id.substr(0, id.find('.'));
   std::vector<Page> pages;
@@ -62,8 +74,9 @@ bool print_json(const std::string& root, const std::string& id) {
 int run(const std::vector<std::string>& args) {
   if (args.size() == 4 && args[1] == "chapter") return write_chapter(args[0], args[2], args[3]) ? 0 : 1;
   if (args.size() == 3 && args[1] == "index") return write_index(args[0], args[2]) ? 0 : 1;
+  if (args.size() == 3 && args[1] == "lists") return write_lists(args[0], args[2]) ? 0 : 1;
   if (args.size() == 3 && args[1] == "json") return print_json(args[0], args[2]) ? 0 : 1;
-  std::cerr << "usage: assay_pages ROOT chapter NAME OUT | ROOT index OUT | ROOT json ID\n";
+  std::cerr << "usage: assay_pages ROOT chapter NAME OUT | ROOT index OUT | ROOT lists OUT | ROOT json ID\n";
   return 2;
 }
 

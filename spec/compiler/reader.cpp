@@ -89,6 +89,7 @@ std::string Reader::text(const YAML::Node& node, const std::string& where) {
     mistake(node, where, "expected text, found " + (node.IsScalar() ? "an empty text" : kind_of(node)));
     return "";
   }
+  if (node.Scalar().rfind("TODO", 0) == 0) mistake(node, where, "still to be written: " + quoted(node.Scalar()));
   return node.Scalar();
 }
 

@@ -105,6 +105,7 @@ const Bad bad_pages[] = {
      "spec/norm/toy.md:29: bugs.no_eps.dies.fp32: expected one of structured, generic, found \"always\""},
     {"{ fp32: structured }", "{}", "spec/norm/toy.md:29: bugs.no_eps.dies: expected at least one contract, found none"},
     {"wings: [gpu]", "wings: [gpu", "spec/norm/toy.md:6: not YAML: "},
+    {"title: Toy norm", "title: TODO a title", "spec/norm/toy.md:3: title: still to be written: \"TODO a title\""},
     {"---\nid", "--\nid", "spec/norm/toy.md:1: expected YAML between a first line `---` and a line `---`"},
     {"\n# Toy norm\n\nIt has \"quotes\", a \\ backslash and a µ.\n", "",
      "spec/norm/toy.md:1: the page has no text below"},
@@ -144,6 +145,16 @@ TEST(Compiler, AllMistakesOfAPageAreReported) {
   std::string text = replaced(good_page, "kind: rounding", "kind: boudn");
   text = replaced(text, "caught_by: accuracy", "caught_by: acuracy");
   EXPECT_EQ(compile(good_path, text).mistakes.size(), 2u);
+}
+
+TEST(Compiler, AClaimOnATargetNeedsAnOp) {
+  std::string text = good_page;
+  const std::size_t op = text.find("op:"), cases = text.find("cases:");
+  text.erase(op, cases - op);
+  bool refused = false;
+  for (const Mistake& mistake : compile(good_path, text).mistakes)
+    refused = refused || mistake.text().find("claims.accuracy: a claim on a target needs an op") != std::string::npos;
+  EXPECT_TRUE(refused);
 }
 
 TEST(Compiler, AFileOutsideTheChaptersIsRefused) {
