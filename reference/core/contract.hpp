@@ -11,24 +11,26 @@ namespace assay {
 /// dot-add with F fractional bits over steps of K0 products (catalogue `acc.mma_model`).
 enum class Accumulate { nearest, truncate, mma };
 
-/// In what order terms of a sum may be added: as they come (forward or backward), in any order chosen without looking at the
-/// data (tiles, lanes, trees, splits), or in any order at all.
+/// In what order terms of a sum may be added: as they come (forward or backward), in any order chosen without looking
+/// at the data (tiles, lanes, trees, splits), or in any order at all.
 enum class Order { contiguous, oblivious, any };
 
 /// Places where a kernel rounds an intermediate. `output` is judged by its interval, so it adds no error to a bound.
 enum class Site { output, statistic, cast, accumulator };
 
-/// The numerical contract of an implementation: what it stores in which format, how it accumulates, how good its elementary
-/// functions are. Spelled "in=bf16 acc=fp32 out=bf16"; what is not spelled is the default, the weakest common kernel.
+/// The numerical contract of an implementation: what it stores in which format, how it accumulates, how good its
+/// elementary functions are. Spelled "in=bf16 acc=fp32 out=bf16"; what is not spelled is the default, the weakest
+/// common kernel.
 struct Contract {
-  const Format* in = nullptr;      // inputs
-  const Format* out = nullptr;     // outputs
-  const Format* acc = nullptr;     // accumulators, statistics and every unnamed intermediate
-  const Format* cast = nullptr;    // what a declared cast before the last multiplication rounds to (default: out)
+  const Format* in = nullptr;    // inputs
+  const Format* out = nullptr;   // outputs
+  const Format* acc = nullptr;   // accumulators, statistics and every unnamed intermediate
+  const Format* cast = nullptr;  // what a declared cast before the last multiplication rounds to (default: out)
   Accumulate kind = Accumulate::nearest;
-  int mma_f = 24, mma_k0 = 8;      // with kind mma
+  int mma_f = 24, mma_k0 = 8;  // with kind mma
   Order order = Order::oblivious;
-  double exp_ulp = 2.5, log_ulp = 2.5, rsqrt_ulp = 2.0;  // errors of the accumulator's elementary functions, in its ulps (2u)
+  double exp_ulp = 2.5, log_ulp = 2.5,
+         rsqrt_ulp = 2.0;  // errors of the accumulator's elementary functions, in its ulps (2u)
   Round out_round = Round::nearest_even;
 
   double u() const { return acc->u(); }
@@ -37,12 +39,14 @@ struct Contract {
   std::string spell() const;
 };
 
-/// Reads a preset name (fp64, fp32, fp16, bf16, ...) or a shorthand. Throws Error naming the field, the value and what is allowed.
+/// Reads a preset name (fp64, fp32, fp16, bf16, ...) or a shorthand. Throws Error naming the field, the value and what
+/// is allowed.
 Contract parse_contract(std::string_view text);
 /// The presets, by name.
 const std::vector<std::string>& contract_presets();
 
-/// What the readings look at while a definition is evaluated: the contract, z, and whether `double` emulates rounding sites.
+/// What the readings look at while a definition is evaluated: the contract, z, and whether `double` emulates rounding
+/// sites.
 struct Reading {
   const Contract* contract = nullptr;  // nullptr: exact; Bound then reads as contract fp64
   bool emulate = false;

@@ -36,6 +36,12 @@ class Vector {
     Index i = 0;
     for (const T& v : values) data_[i++] = v;
   }
+  /// For whoever writes every element.
+  static Vector uninitialised(Index n) {
+    std::shared_ptr<T[]> own(new T[static_cast<std::size_t>(n)]);
+    T* const data = own.get();
+    return {std::move(own), data, n, 1};
+  }
   Vector(std::shared_ptr<T[]> own, T* data, Index n, Index stride)
       : size_(n), stride_(stride), own_(std::move(own)), data_(data) {}
 
@@ -64,6 +70,12 @@ class Matrix {
         own_(new T[static_cast<std::size_t>(rows * cols)]),
         data_(own_.get()) {
     for (Index i = 0; i < rows * cols; ++i) data_[i] = value;
+  }
+  /// For whoever writes every element.
+  static Matrix uninitialised(Index rows, Index cols) {
+    std::shared_ptr<T[]> own(new T[static_cast<std::size_t>(rows * cols)]);
+    T* const data = own.get();
+    return {std::move(own), data, rows, cols, cols, 1};
   }
   Matrix(std::shared_ptr<T[]> own, T* data, Index rows, Index cols, Index row_stride, Index col_stride)
       : rows_(rows), cols_(cols), row_stride_(row_stride), col_stride_(col_stride), own_(std::move(own)), data_(data) {}

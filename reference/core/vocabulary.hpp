@@ -9,90 +9,151 @@
 #include "reference/core/readings/wide.hpp"
 #include "reference/core/tensor.hpp"
 
-// The words definitions are written in. Each is compiled once per reading (reference/core/vocabulary/), so a definition costs
-// little to compile; what a word means for a reading is stated there, once. Shapes: X [rows, cols]; "rows" are tokens.
-// A word throws Error naming both shapes if they do not fit.
+// The words definitions are written in. Each is compiled once per reading (reference/core/vocabulary/), so a definition
+// costs little to compile; what a word means for a reading is stated there, once. Shapes: X [rows, cols]; "rows" are
+// tokens. A word throws Error naming both shapes if they do not fit.
 namespace assay {
 
-/// 1 keeps, 0 removes.
+/// 1 keeps, 0 removes; an empty mask (Mask()) keeps everything.
 using Mask = Matrix<unsigned char>;
 using RowMask = Vector<unsigned char>;
 
 inline constexpr double infinity = __builtin_huge_val();
 inline constexpr double not_a_number = __builtin_nan("");
 
+inline double value(double x) { return x; }
+
 // Shapes
-template <class T> Matrix<T> full(Index rows, Index cols, double value);
-template <class T> Vector<T> full(Index n, double value);
-template <class T> Matrix<T> transpose(const Matrix<T>& x);                                   // a view
-template <class T> Matrix<T> concat_cols(const Matrix<T>& x, const Matrix<T>& y);             // [rows, cx + cy]
-template <class T> Matrix<T> concat_rows(const Matrix<T>& x, const Matrix<T>& y);             // [rx + ry, cols]
-template <class T> Matrix<T> take_cols(const Matrix<T>& x, const std::vector<Index>& which);  // column j is x's which[j]
-template <class T> Matrix<T> take_rows(const Matrix<T>& x, const std::vector<Index>& which);
-template <class T> Matrix<T> diag(const Vector<T>& x);                                        // [n, n]
-template <class T> Matrix<T> as_col(const Vector<T>& x);                                      // [n, 1]
+template <class T>
+Matrix<T> full(Index rows, Index cols, double value);
+template <class T>
+Vector<T> full(Index n, double value);
+template <class T>
+Matrix<T> transpose(const Matrix<T>& x);  // a view
+template <class T>
+Matrix<T> concat_cols(const Matrix<T>& x, const Matrix<T>& y);  // [rows, cx + cy]
+template <class T>
+Matrix<T> concat_rows(const Matrix<T>& x, const Matrix<T>& y);  // [rx + ry, cols]
+template <class T>
+Matrix<T> take_cols(const Matrix<T>& x, const std::vector<Index>& which);  // column j is x's which[j]
+template <class T>
+Matrix<T> take_rows(const Matrix<T>& x, const std::vector<Index>& which);
+template <class T>
+Matrix<T> diag(const Vector<T>& x);  // [n, n]
+template <class T>
+Matrix<T> as_col(const Vector<T>& x);  // [n, 1]
 
 // Element by element
-template <class T> Matrix<T> operator+(const Matrix<T>& x, const Matrix<T>& y);
-template <class T> Matrix<T> operator-(const Matrix<T>& x, const Matrix<T>& y);
-template <class T> Matrix<T> operator*(const Matrix<T>& x, const Matrix<T>& y);
-template <class T> Vector<T> operator+(const Vector<T>& x, const Vector<T>& y);
-template <class T> Vector<T> operator-(const Vector<T>& x, const Vector<T>& y);
-template <class T> Vector<T> operator*(const Vector<T>& x, const Vector<T>& y);
-template <class T> Vector<T> operator/(const Vector<T>& x, const Vector<T>& y);
-template <class T> Matrix<T> operator*(double s, const Matrix<T>& x);
-template <class T> Vector<T> operator*(double s, const Vector<T>& x);
-template <class T> Matrix<T> operator+(double s, const Matrix<T>& x);
-template <class T> Vector<T> operator+(double s, const Vector<T>& x);
-template <class T> Matrix<T> exp(const Matrix<T>& x);
-template <class T> Vector<T> exp(const Vector<T>& x);
-template <class T> Matrix<T> exp2(const Matrix<T>& x);
-template <class T> Vector<T> log(const Vector<T>& x);
-template <class T> Vector<T> max(const Vector<T>& x, const Vector<T>& y);
+template <class T>
+Matrix<T> operator+(const Matrix<T>& x, const Matrix<T>& y);
+template <class T>
+Matrix<T> operator-(const Matrix<T>& x, const Matrix<T>& y);
+template <class T>
+Matrix<T> operator*(const Matrix<T>& x, const Matrix<T>& y);
+template <class T>
+Vector<T> operator+(const Vector<T>& x, const Vector<T>& y);
+template <class T>
+Vector<T> operator-(const Vector<T>& x, const Vector<T>& y);
+template <class T>
+Vector<T> operator*(const Vector<T>& x, const Vector<T>& y);
+template <class T>
+Vector<T> operator/(const Vector<T>& x, const Vector<T>& y);
+template <class T>
+Matrix<T> operator*(double s, const Matrix<T>& x);
+template <class T>
+Vector<T> operator*(double s, const Vector<T>& x);
+template <class T>
+Matrix<T> operator+(double s, const Matrix<T>& x);
+template <class T>
+Vector<T> operator+(double s, const Vector<T>& x);
+template <class T>
+Matrix<T> exp(const Matrix<T>& x);
+template <class T>
+Vector<T> exp(const Vector<T>& x);
+template <class T>
+Matrix<T> exp2(const Matrix<T>& x);
+template <class T>
+Vector<T> log(const Vector<T>& x);
+template <class T>
+Vector<T> max(const Vector<T>& x, const Vector<T>& y);
 
 // A vector against a matrix: one value per row, or one per column
-template <class T> Matrix<T> add_rows(const Matrix<T>& x, const Vector<T>& a);    // x_ij + a_i
-template <class T> Matrix<T> sub_rows(const Matrix<T>& x, const Vector<T>& a);    // x_ij - a_i
-template <class T> Matrix<T> scale_rows(const Matrix<T>& x, const Vector<T>& a);  // x_ij a_i
-template <class T> Matrix<T> div_rows(const Matrix<T>& x, const Vector<T>& a);    // x_ij / a_i
-template <class T> Matrix<T> add_cols(const Matrix<T>& x, const Vector<T>& a);    // x_ij + a_j
-template <class T> Matrix<T> scale_cols(const Matrix<T>& x, const Vector<T>& a);  // x_ij a_j
+template <class T>
+Matrix<T> add_rows(const Matrix<T>& x, const Vector<T>& a);  // x_ij + a_i
+template <class T>
+Matrix<T> sub_rows(const Matrix<T>& x, const Vector<T>& a);  // x_ij - a_i
+template <class T>
+Matrix<T> scale_rows(const Matrix<T>& x, const Vector<T>& a);  // x_ij a_i
+template <class T>
+Matrix<T> div_rows(const Matrix<T>& x, const Vector<T>& a);  // x_ij / a_i
+template <class T>
+Matrix<T> add_cols(const Matrix<T>& x, const Vector<T>& a);  // x_ij + a_j
+template <class T>
+Matrix<T> scale_cols(const Matrix<T>& x, const Vector<T>& a);  // x_ij a_j
 
 // Reductions: primitives, whose bound is a closed form (spec/numerics/verdict.md)
-template <class T> Matrix<T> matmul(const Matrix<T>& x, const Matrix<T>& y);              // [m, k] [k, n] -> [m, n]
-template <class T> Vector<T> sum_rows(const Matrix<T>& x);                                // sum_j x_ij -> [rows]
-template <class T> Vector<T> mean_rows(const Matrix<T>& x);                               // (1/cols) sum_j x_ij -> [rows]
-template <class T> Vector<T> sum_cols(const Matrix<T>& x);                                // sum_i x_ij -> [cols]
-template <class T> Vector<T> max_rows(const Matrix<T>& x);                                // max_j x_ij, -inf if cols = 0, NaN if any is
-template <class T> Vector<T> dot_rows(const Matrix<T>& x, const Matrix<T>& y);            // sum_j x_ij y_ij -> [rows]
-template <class T> T inner(const Matrix<T>& x, const Matrix<T>& y);                       // sum_ij x_ij y_ij
-template <class T> T inner(const Vector<T>& x, const Vector<T>& y);
-template <class T> Vector<T> inv_rms(const Matrix<T>& x, double eps);                     // 1 / sqrt(mean_j x_ij^2 + eps) -> [rows]
-template <class T> Vector<T> inv_rms_eps_outside(const Matrix<T>& x, double eps);         // 1 / (sqrt(mean_j x_ij^2) + eps)
+template <class T>
+Matrix<T> matmul(const Matrix<T>& x, const Matrix<T>& y);  // [m, k] [k, n] -> [m, n]
+template <class T>
+Vector<T> sum_rows(const Matrix<T>& x);  // sum_j x_ij -> [rows]
+template <class T>
+Vector<T> mean_rows(const Matrix<T>& x);  // (1/cols) sum_j x_ij -> [rows]
+template <class T>
+Vector<T> sum_cols(const Matrix<T>& x);  // sum_i x_ij -> [cols]
+template <class T>
+Vector<T> max_rows(const Matrix<T>& x);  // max_j x_ij, -inf if cols = 0, NaN if any is
+template <class T>
+Vector<T> dot_rows(const Matrix<T>& x, const Matrix<T>& y);  // sum_j x_ij y_ij -> [rows]
+template <class T>
+T inner(const Matrix<T>& x, const Matrix<T>& y);  // sum_ij x_ij y_ij
+template <class T>
+T inner(const Vector<T>& x, const Vector<T>& y);
+template <class T>
+Vector<T> inv_rms(const Matrix<T>& x, double eps);  // 1 / sqrt(mean_j x_ij^2 + eps) -> [rows]
+template <class T>
+Vector<T> inv_rms_eps_outside(const Matrix<T>& x, double eps);  // 1 / (sqrt(mean_j x_ij^2) + eps)
 
-/// The shift of a softmax: any value serves there, so its errors and its derivative are dropped; -inf (an empty row) becomes 0.
-template <class T> Vector<T> anchor(const Vector<T>& m);
+/// The shift of a softmax: any value serves there, so its errors and its derivative are dropped; -inf (an empty row)
+/// becomes 0.
+template <class T>
+Vector<T> anchor(const Vector<T>& m);
 
-// Decisions. `select` takes x where kept and the constant elsewhere; what is not selected contributes neither value nor error
-// nor dependence. The is_ words look at values that carry no error.
-template <class T> Matrix<T> select(const Mask& keep, const Matrix<T>& x, double otherwise);
-template <class T> Matrix<T> select_rows(const RowMask& keep, const Matrix<T>& x, double otherwise);
-template <class T> Vector<T> select(const RowMask& keep, const Vector<T>& x, double otherwise);
-template <class T> RowMask is_neg_inf(const Vector<T>& x);
+// Decisions. `select` takes x where kept and the constant elsewhere; what is not selected contributes neither value nor
+// error nor dependence. The is_ words look at values that carry no error.
+template <class T>
+Matrix<T> select(const Mask& keep, const Matrix<T>& x, double otherwise);
+template <class T>
+Matrix<T> select_rows(const RowMask& keep, const Matrix<T>& x, double otherwise);
+template <class T>
+Vector<T> select(const RowMask& keep, const Vector<T>& x, double otherwise);
+template <class T>
+RowMask is_neg_inf(const Vector<T>& x);
 RowMask operator!(const RowMask& m);
 
-/// A rounding site. Exact readings pass x on; under a contract double rounds it if it emulates, Bound adds the site's error.
-template <class T> Matrix<T> at(Site site, const Matrix<T>& x);
-template <class T> Vector<T> at(Site site, const Vector<T>& x);
+/// A rounding site. Exact readings pass x on; under a contract double rounds it if it emulates, Bound adds the site's
+/// error.
+template <class T>
+Matrix<T> at(Site site, const Matrix<T>& x);
+template <class T>
+Vector<T> at(Site site, const Vector<T>& x);
 
-template <class T> Vector<double> values(const Vector<T>& x);
-template <class T> Matrix<double> values(const Matrix<T>& x);
+template <class T>
+Vector<double> values(const Vector<T>& x);
+template <class T>
+Matrix<double> values(const Matrix<T>& x);
 
 void require_shape(const char* tensor, const Shape& found, const Shape& expected);
-template <class T> Shape shape(const Matrix<T>& x) { return {x.rows(), x.cols()}; }
-template <class T> Shape shape(const Vector<T>& x) { return {x.size()}; }
+template <class T>
+Shape shape(const Matrix<T>& x) {
+  return {x.rows(), x.cols()};
+}
+template <class T>
+Shape shape(const Vector<T>& x) {
+  return {x.size()};
+}
 
 /// Instantiates M(T) for every reading.
-#define ASSAY_READINGS(M) M(double) M(::assay::Bound) M(::assay::Dual) M(::assay::Flow) M(::assay::Count) M(::assay::Wide)
+#define ASSAY_READINGS(M) \
+  M(double) M(::assay::Bound) M(::assay::Dual) M(::assay::Flow) M(::assay::Count) M(::assay::Wide)
 
 }  // namespace assay

@@ -3,7 +3,8 @@
 
 namespace assay {
 
-/// A value and how far an honest implementation under the reading's contract may be from it (DESIGN in spec/numerics/verdict.md).
+/// A value and how far an honest implementation under the reading's contract may be from it (DESIGN in
+/// spec/numerics/verdict.md).
 struct Bound {
   double v = 0;   // the value
   double s2 = 0;  // variance of the independent roundings

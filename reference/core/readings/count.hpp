@@ -5,7 +5,8 @@ namespace assay {
 
 /// How many scalar operations a definition asks for.
 struct Operations {
-  std::int64_t add = 0, multiply = 0, divide = 0, function = 0, compare = 0;  // subtractions count as add; function: exp, log, sqrt
+  std::int64_t add = 0, multiply = 0, divide = 0, function = 0,
+               compare = 0;  // subtractions count as add; function: exp, log, sqrt
 };
 
 /// A value whose operations are counted into this thread's tally.
@@ -27,7 +28,9 @@ Count exp(const Count& x);
 Count exp2(const Count& x);
 Count log(const Count& x);
 Count sqrt(const Count& x);
-inline Count max(const Count& x, const Count& y) { return ++tally().compare, Count(x.v >= y.v || x.v != x.v ? x.v : y.v); }
+inline Count max(const Count& x, const Count& y) {
+  return ++tally().compare, Count(x.v >= y.v || x.v != x.v ? x.v : y.v);
+}
 
 bool operator<(const Count&, const Count&) = delete;
 bool operator>(const Count&, const Count&) = delete;

@@ -3,7 +3,8 @@
 
 namespace assay {
 
-/// A value and its derivative along one direction, each with its own rounding bound. max takes the derivative of its winner.
+/// A value and its derivative along one direction, each with its own rounding bound. max takes the derivative of its
+/// winner.
 struct Dual {
   Bound v, d;
   Dual() = default;

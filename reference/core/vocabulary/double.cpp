@@ -1,0 +1,81 @@
+#include "reference/core/kernels.hpp"
+#include "reference/core/math.hpp"
+#include "reference/core/vocabulary/words.hpp"
+
+namespace assay {
+
+void require_shape(const char* tensor, const Shape& found, const Shape& expected) {
+  if (found != expected)
+    throw Error(std::string("tensor ") + tensor + " has the wrong shape", to_string(expected), to_string(found));
+}
+RowMask operator!(const RowMask& m) {
+  RowMask n(m.size());
+  for (Index i = 0; i < m.size(); ++i) n[i] = !m[i];
+  return n;
+}
+
+namespace prim {
+namespace {
+
+double mean_square_of(const double* x, Index n, Index stride) {
+  return kernels::sum_squares(x, n, stride) / static_cast<double>(n);
+}
+const double* row(const Matrix<double>& x, Index i) { return x.data() + i * x.row_stride(); }
+double* row(Matrix<double>& z, Index i) { return z.data() + i * z.row_stride(); }
+
+}  // namespace
+
+double sum(const double* x, Index n, Index stride) { return kernels::sum(x, n, stride); }
+void matmul(const Matrix<double>& x, const Matrix<double>& y, Matrix<double>& z) {
+  kernels::matmul(x.data(), x.row_stride(), x.col_stride(), y.data(), y.row_stride(), y.col_stride(), z.data(),
+                  z.row_stride(), x.rows(), y.cols(), x.cols());
+}
+double max_value(const double* x, Index n, Index stride) { return kernels::max(x, n, stride); }
+double inv_rms(const double* x, Index n, Index stride, double eps) {
+  return 1 / math::sqrt(mean_square_of(x, n, stride) + eps);
+}
+double inv_rms_eps_outside(const double* x, Index n, Index stride, double eps) {
+  return 1 / (math::sqrt(mean_square_of(x, n, stride)) + eps);
+}
+double exp(const double& x) { return math::exp(x); }
+double exp2(const double& x) { return math::exp2(x); }
+double log(const double& x) { return math::log(x); }
+double max(const double& x, const double& y) { return x >= y || x != x ? x : y; }
+
+// Rows whose elements lie side by side go through the vector kernels; their bits are those of the loop.
+void exp(const Matrix<double>& x, Index i, Matrix<double>& z) {
+  if (x.col_stride() == 1) return math::exp(row(x, i), row(z, i), x.cols());
+  for (Index j = 0; j < x.cols(); ++j) z(i, j) = math::exp(x(i, j));
+}
+void sub(const Matrix<double>& x, Index i, const double& a, Matrix<double>& z) {
+  if (x.col_stride() == 1) return kernels::center(row(x, i), a, row(z, i), x.cols());
+  for (Index j = 0; j < x.cols(); ++j) z(i, j) = x(i, j) - a;
+}
+void scale(const Matrix<double>& x, Index i, const double& a, Matrix<double>& z) {
+  if (x.col_stride() == 1) return kernels::scale(row(x, i), a, row(z, i), x.cols());
+  for (Index j = 0; j < x.cols(); ++j) z(i, j) = x(i, j) * a;
+}
+void divide(const Matrix<double>& x, Index i, const double& a, Matrix<double>& z) {
+  if (x.col_stride() == 1) return kernels::divide(row(x, i), a, row(z, i), x.cols());
+  for (Index j = 0; j < x.cols(); ++j) z(i, j) = x(i, j) / a;
+}
+void add(const Matrix<double>& x, Index i, const Vector<double>& a, Matrix<double>& z) {
+  if (x.col_stride() == 1 && a.stride() == 1) return kernels::add(row(x, i), a.data(), row(z, i), x.cols());
+  for (Index j = 0; j < x.cols(); ++j) z(i, j) = x(i, j) + a[j];
+}
+void multiply(const Matrix<double>& x, Index i, const Vector<double>& a, Matrix<double>& z) {
+  if (x.col_stride() == 1 && a.stride() == 1) return kernels::multiply(row(x, i), a.data(), row(z, i), x.cols());
+  for (Index j = 0; j < x.cols(); ++j) z(i, j) = x(i, j) * a[j];
+}
+
+double site(Site s, const double& x) {
+  const Reading& r = reading();
+  return round_to(r.contract->site(s), x, s == Site::output ? r.contract->out_round : Round::nearest_even);
+}
+bool passes(Site, const double*) { return reading().contract == nullptr || !reading().emulate; }
+
+}  // namespace prim
+
+ASSAY_WORDS_OF(double)
+
+}  // namespace assay

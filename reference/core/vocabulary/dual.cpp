@@ -1,0 +1,5 @@
+#include "reference/core/vocabulary/words.hpp"
+
+namespace assay {
+ASSAY_WORDS_OF(Dual)
+}  // namespace assay

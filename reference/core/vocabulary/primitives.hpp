@@ -1,0 +1,144 @@
+#pragma once
+#include "reference/core/contract.hpp"
+#include "reference/core/readings/bound.hpp"
+#include "reference/core/tensor.hpp"
+#include "reference/core/vocabulary.hpp"
+
+// The primitives under the words, by overload: what every reading does unless one of its own says otherwise; the fast
+// ones of `double`; the closed forms of `Bound` (primitives_bound.cpp). Row functions write row i of z, which is dense.
+namespace assay::prim {
+
+// ---- any reading
+// -------------------------------------------------------------------------------------------------------
+
+template <class T>
+T sum(const T* x, Index n, Index stride) {
+  T s(0);
+  for (Index i = 0; i < n; ++i) s = i == 0 ? x[0] : s + x[i * stride];
+  return s;
+}
+template <class T>
+void matmul(const Matrix<T>& x, const Matrix<T>& y, Matrix<T>& z) {
+  for (Index i = 0; i < x.rows(); ++i) {
+    for (Index j = 0; j < y.cols(); ++j) {
+      T s(0);
+      for (Index k = 0; k < x.cols(); ++k) s = k == 0 ? x(i, 0) * y(0, j) : s + x(i, k) * y(k, j);
+      z(i, j) = s;
+    }
+  }
+}
+template <class T>
+T max_value(const T* x, Index n, Index stride) {
+  T m(-infinity);
+  for (Index i = 0; i < n; ++i) m = i == 0 ? x[0] : max(m, x[i * stride]);
+  return m;
+}
+template <class T>
+T mean_square(const T* x, Index n, Index stride) {
+  Vector<T> squares(n);
+  for (Index i = 0; i < n; ++i) squares[i] = x[i * stride] * x[i * stride];
+  return sum(squares.data(), n, Index{1}) / T(static_cast<double>(n));
+}
+template <class T>
+T inv_rms(const T* x, Index n, Index stride, double eps) {
+  return T(1) / sqrt(mean_square(x, n, stride) + T(eps));
+}
+template <class T>
+T inv_rms_eps_outside(const T* x, Index n, Index stride, double eps) {
+  return T(1) / (sqrt(mean_square(x, n, stride)) + T(eps));
+}
+template <class T>
+T anchor(const T& m) {
+  return T(value(m) == -infinity ? 0.0 : value(m));
+}
+template <class T>
+T exp(const T& x) {
+  using assay::exp;
+  return exp(x);
+}
+template <class T>
+T exp2(const T& x) {
+  using assay::exp2;
+  return exp2(x);
+}
+template <class T>
+T log(const T& x) {
+  using assay::log;
+  return log(x);
+}
+template <class T>
+T max(const T& x, const T& y) {
+  using assay::max;
+  return max(x, y);
+}
+template <class T>
+void exp(const Matrix<T>& x, Index i, Matrix<T>& z) {
+  for (Index j = 0; j < x.cols(); ++j) z(i, j) = prim::exp(x(i, j));
+}
+template <class T>
+void sub(const Matrix<T>& x, Index i, const T& a, Matrix<T>& z) {
+  for (Index j = 0; j < x.cols(); ++j) z(i, j) = x(i, j) - a;
+}
+template <class T>
+void scale(const Matrix<T>& x, Index i, const T& a, Matrix<T>& z) {
+  for (Index j = 0; j < x.cols(); ++j) z(i, j) = x(i, j) * a;
+}
+template <class T>
+void divide(const Matrix<T>& x, Index i, const T& a, Matrix<T>& z) {
+  for (Index j = 0; j < x.cols(); ++j) z(i, j) = x(i, j) / a;
+}
+template <class T>
+void add(const Matrix<T>& x, Index i, const Vector<T>& a, Matrix<T>& z) {
+  for (Index j = 0; j < x.cols(); ++j) z(i, j) = x(i, j) + a[j];
+}
+template <class T>
+void multiply(const Matrix<T>& x, Index i, const Vector<T>& a, Matrix<T>& z) {
+  for (Index j = 0; j < x.cols(); ++j) z(i, j) = x(i, j) * a[j];
+}
+template <class T>
+T site(Site, const T& x) {
+  return x;
+}
+/// Whether a site leaves every value of this reading as it is.
+template <class T>
+bool passes(Site, const T*) {
+  return true;
+}
+
+// ---- double: reference/core/kernels, the same bits everywhere
+// ----------------------------------------------------------
+
+double sum(const double* x, Index n, Index stride);
+void matmul(const Matrix<double>& x, const Matrix<double>& y, Matrix<double>& z);
+double max_value(const double* x, Index n, Index stride);
+double inv_rms(const double* x, Index n, Index stride, double eps);
+double inv_rms_eps_outside(const double* x, Index n, Index stride, double eps);
+double exp(const double& x);
+double exp2(const double& x);
+double log(const double& x);
+double max(const double& x, const double& y);
+void exp(const Matrix<double>& x, Index i, Matrix<double>& z);
+void sub(const Matrix<double>& x, Index i, const double& a, Matrix<double>& z);
+void scale(const Matrix<double>& x, Index i, const double& a, Matrix<double>& z);
+void divide(const Matrix<double>& x, Index i, const double& a, Matrix<double>& z);
+void add(const Matrix<double>& x, Index i, const Vector<double>& a, Matrix<double>& z);
+void multiply(const Matrix<double>& x, Index i, const Vector<double>& a, Matrix<double>& z);
+double site(Site s, const double& x);
+bool passes(Site s, const double*);
+
+// ---- Bound: closed forms (spec/numerics/verdict.md)
+// ----------------------------------------------------------------------
+
+/// Rounding errors of the terms (equal terms share theirs) and of adding them in the contract's accumulator and order.
+Bound sum(const Bound* x, Index n, Index stride);
+Bound dot(const Bound* a, Index a_stride, const Bound* b, Index b_stride, Index n);
+void matmul(const Matrix<Bound>& x, const Matrix<Bound>& y, Matrix<Bound>& z);
+Bound max_value(const Bound* x, Index n, Index stride);
+/// Sums of squares have one sign; the result's error is one symbol that the whole row shares.
+Bound inv_rms(const Bound* x, Index n, Index stride, double eps);
+Bound inv_rms_eps_outside(const Bound* x, Index n, Index stride, double eps);
+Bound anchor(const Bound& m);
+Bound site(Site s, const Bound& x);
+bool passes(Site s, const Bound*);
+
+}  // namespace assay::prim
