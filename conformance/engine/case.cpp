@@ -1,0 +1,143 @@
+#include "conformance/engine/case.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "reference/core/error.hpp"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t seed_count = 1 << 20;
+
+std::string join(const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& w : words) all += (all.empty() ? "" : ", ") + w;
+  return all;
+}
+
+std::int64_t read_value(const Axis& axis, std::string_view text) {
+  if (!axis.names.empty()) {
+    const auto at = std::find(axis.names.begin(), axis.names.end(), text);
+    if (at == axis.names.end()) throw Error("case: no such value of " + axis.name, join(axis.names), std::string(text));
+    return at - axis.names.begin();
+  }
+  std::int64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size() || value < axis.low || value > axis.high) {
+    throw Error("case: bad value of " + axis.name, std::to_string(axis.low) + ".." + std::to_string(axis.high), std::string(text));
+  }
+  return value;
+}
+
+/// A number of an option, spelled so that it reads back the same.
+std::string spell_number(double x) {
+  char buffer[32];
+  const auto [end, code] = std::to_chars(buffer, buffer + sizeof buffer, x);
+  return {buffer, end};
+}
+
+}  // namespace
+
+const std::vector<std::string>& mask_patterns() {
+  static const std::vector<std::string> names = {"random", "full", "empty_rows", "head", "tail", "single"};
+  return names;
+}
+
+Space::Space(const Page& page) : page_(&page), op_(nullptr) {
+  if (page.has_op) op_ = &page.op;
+  else if (!page.uses.empty()) op_ = &page_of_op(page.uses).op;
+  else throw Error("page has no op and uses none", "op: or uses: in the front matter", page.id);
+  for (const Range& r : page.cases.sizes) {
+    axes_.push_back({r.name, Axis::Kind::size, r.low, r.high, std::clamp<std::int64_t>(3, r.low, r.high), {}});
+  }
+  for (const OptionSpec& o : op_->options) {
+    Axis axis{o.name, Axis::Kind::option, 0, o.count() - 1, 0, o.names};
+    for (double x : o.numbers) axis.names.push_back(spell_number(x));
+    axes_.push_back(axis);
+  }
+  for (const Range& r : page.cases.also) {
+    axes_.push_back({r.name, Axis::Kind::also, r.low, r.high, std::clamp<std::int64_t>(0, r.low, r.high), {}});
+  }
+  for (const TensorSpec& t : op_->inputs) {
+    if (t.dtype != "bool") continue;
+    axes_.push_back({t.name + "_is", Axis::Kind::mask, 0, static_cast<std::int64_t>(mask_patterns().size()) - 1, 0, mask_patterns()});
+  }
+  const auto& profiles = page.cases.profiles;
+  axes_.push_back({"profile", Axis::Kind::profile, 0, static_cast<std::int64_t>(profiles.size()) - 1, 0, profiles});
+  axes_.push_back({"seed", Axis::Kind::seed, 0, seed_count - 1, 0, {}});
+}
+
+std::size_t Space::find(std::string_view name) const {
+  for (std::size_t i = 0; i < axes_.size(); ++i) {
+    if (axes_[i].name == name) return i;
+  }
+  std::vector<std::string> names;
+  for (const Axis& a : axes_) names.push_back(a.name);
+  throw Error("case: no such axis of " + page_->id, join(names), std::string(name));
+}
+
+Case::Case(const Space& space) : space_(&space) {
+  for (const Axis& a : space.axes()) values_.push_back(a.standard);
+}
+
+Case::Case(const Space& space, std::vector<std::int64_t> values) : space_(&space), values_(std::move(values)) {
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const Axis& a = space.axes()[i];
+    if (values_[i] < a.low || values_[i] > a.high) {
+      throw Error("case: value out of range for " + a.name, std::to_string(a.low) + ".." + std::to_string(a.high), std::to_string(values_[i]));
+    }
+  }
+}
+
+Case Case::parse(const Space& space, std::string_view text) {
+  Case c(space);
+  std::vector<bool> seen(space.axes().size(), false);
+  while (true) {
+    const auto start = text.find_first_not_of(" \t");
+    if (start == std::string_view::npos) break;
+    text.remove_prefix(start);
+    const std::string_view word = text.substr(0, std::min(text.find_first_of(" \t"), text.size()));
+    text.remove_prefix(word.size());
+    const auto equals = word.find('=');
+    if (equals == std::string_view::npos) throw Error("case: cannot read a word", "axis=value", std::string(word));
+    const std::size_t at = space.find(word.substr(0, equals));
+    if (seen[at]) throw Error("case: an axis is given twice", "each axis once", std::string(word));
+    seen[at] = true;
+    c.values_[at] = read_value(space.axes()[at], word.substr(equals + 1));
+  }
+  return c;
+}
+
+std::string Case::spell() const {
+  std::string s;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const Axis& a = space_->axes()[i];
+    if (values_[i] == a.standard && a.kind != Axis::Kind::size) continue;
+    s += (s.empty() ? "" : " ") + a.name + "=" + (a.names.empty() ? std::to_string(values_[i]) : a.names[static_cast<std::size_t>(values_[i])]);
+  }
+  return s;
+}
+
+std::string Case::spell_options() const {
+  std::string s;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const Axis& a = space_->axes()[i];
+    if (a.kind != Axis::Kind::option || values_[i] == a.standard) continue;
+    s += (s.empty() ? "" : " ") + a.name + "=" + a.names[static_cast<std::size_t>(values_[i])];
+  }
+  return s;
+}
+
+const std::string& Case::name_of(std::string_view axis) const {
+  const std::size_t i = space_->find(axis);
+  return space_->axes()[i].names[static_cast<std::size_t>(values_[i])];
+}
+
+void Case::set(std::string_view axis, std::int64_t value) {
+  std::vector<std::int64_t> values = values_;
+  values[space_->find(axis)] = value;
+  *this = Case(*space_, std::move(values));
+}
+
+}  // namespace assay

@@ -1,0 +1,127 @@
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conformance/engine/call.hpp"
+#include "conformance/engine/case.hpp"
+#include "conformance/engine/eval.hpp"
+#include "conformance/engine/target.hpp"
+
+// What a claim file includes. A claim is one sentence of a page and a property that runs:
+//   CLAIM(softmax.safe.single) { ... check ... }
+namespace assay {
+
+/// Why a property does not hold, in the order a person reads it.
+struct Failure {
+  std::string what;                     // in words
+  std::string where;                    // "output p at [3, 17]"
+  std::string expected, got, allowed;   // may be empty
+};
+
+/// A case that the target does not offer (an option, an output).
+struct NotOffered {
+  std::string what;
+};
+
+/// One claim, one target, one case: what a property talks to.
+class Check {
+ public:
+  Check(const Case& of, Target* on, const Contract& under, double z) : c(of), target_(on), contract_(under), z_(z) {}
+
+  /// The case. A property that needs a certain size or option makes such a case from it: `check.with("n", 1)`.
+  Case c;
+  Check& with(std::string_view axis, std::int64_t value) { return c.set(axis, value), *this; }
+  Check& with(std::string_view axis, std::string_view name);
+
+  const Contract& contract() const { return contract_; }
+  double u_acc() const { return contract_.acc->u(); }
+  double u_out() const { return contract_.out->u(); }
+
+  /// The call of this case: options, sizes, inputs filled by profile and seed, in the contract's formats.
+  Call call() const;
+  /// An integer in [low, high] from the seed and a name, for choices inside a property.
+  std::int64_t pick(std::string_view name, std::int64_t low, std::int64_t high) const;
+
+  // ---- on: target
+  /// Asks the target; fails if it breaks, stops (not offered) if it does not offer the call.
+  const Tensors run(const Call& call, const Layout& layout = {});
+  /// Like run, but a refusal comes back as its text; "" if it was accepted.
+  std::string refusal(const Call& call);
+  Target& target() { return *target_; }
+  /// Stops (not offered) unless the target has this output.
+  void need(const std::string& output);
+  bool offers(const std::string& output) const;
+  /// Every offered output within the bound of the definition under the contract, element by element and in aggregate.
+  void accurate(const Call& call, const Tensors& outputs);
+  /// The same for one output.
+  void accurate(const Call& call, const Tensors& outputs, const std::string& output);
+
+  // ---- on: definition. Sides are evaluated in Bound under contract fp64: equal iff they differ by at most both worst cases.
+  template <class T>
+  Matrix<T> matrix(std::string_view input) const {
+    return Eval<T>(kept_call()).matrix(input);
+  }
+  template <class T>
+  Vector<T> vector(std::string_view input) const {
+    return Eval<T>(kept_call()).vector(input);
+  }
+  /// The definition of the call in reading T.
+  template <class T>
+  std::map<std::string, Tensor<T>> define(const Call& call, const Tensors& directions = {}) {
+    return evaluate<T>(call, directions);
+  }
+  void agree(const std::string& what, const Tensor<Bound>& left, const Tensor<Bound>& right);
+  void agree(const std::string& what, const Bound& left, const Bound& right);
+  /// Fails unless some element differs by more than both worst cases.
+  void differ(const std::string& what, const Tensor<Bound>& left, const Tensor<Bound>& right);
+
+  // ---- any
+  void same_bits(const std::string& what, const Tensor<double>& left, const Tensor<double>& right);
+  void same_bits(const std::string& what, double left, double right);
+  void at_most(const std::string& what, double value, double limit);
+  void require(bool holds, const std::string& what);
+  [[noreturn]] void fail(const Failure& failure);
+
+  /// Comparisons made so far and the largest z met; a property that compares nothing fails.
+  long long compared() const { return compared_; }
+  double largest_z() const { return largest_z_; }
+  /// A case without a single element (T = 0) still says something; a property states so.
+  void nothing_to_compare() { ++compared_; }
+
+ private:
+  const Call& kept_call() const;
+  Target* target_;
+  Contract contract_;
+  double z_;
+  mutable std::shared_ptr<Call> kept_;
+  long long compared_ = 0;
+  double largest_z_ = 0;
+};
+
+using Property = void (*)(Check&);
+
+struct Claim {
+  std::string id;
+  Property property;
+  const ClaimSpec* spec = nullptr;  // set when the registry meets the pages
+  const Page* page = nullptr;       // for a universal claim: set per op
+};
+
+/// Claims with a property, in order of id. Throws Error if one is on no page, or registered twice.
+const std::vector<Claim>& claims();
+/// The universal claims: written once, asked of every op on every target.
+const std::vector<Claim>& universal_claims();
+
+struct RegisterClaim {
+  RegisterClaim(const char* id, Property property);
+};
+
+#define ASSAY_JOIN2(a, b) a##b
+#define ASSAY_JOIN(a, b) ASSAY_JOIN2(a, b)
+#define CLAIM(id)                                                                                                 \
+  static void ASSAY_JOIN(assay_claim_, __LINE__)(::assay::Check&);                                                \
+  static const ::assay::RegisterClaim ASSAY_JOIN(assay_register_, __LINE__)(#id, &ASSAY_JOIN(assay_claim_, __LINE__)); \
+  static void ASSAY_JOIN(assay_claim_, __LINE__)(::assay::Check & check)
+
+}  // namespace assay

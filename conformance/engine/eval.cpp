@@ -1,0 +1,181 @@
+#include "conformance/engine/eval.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "reference/core/parallel.hpp"
+
+namespace assay {
+namespace {
+
+std::vector<Definition>& definition_list() {
+  static std::vector<Definition> list;
+  return list;
+}
+std::vector<SecondOpinion>& opinion_list() {
+  static std::vector<SecondOpinion> list;
+  return list;
+}
+
+template <class T>
+T lift(double x, Index) {
+  return T(x);
+}
+template <>
+Flow lift<Flow>(double x, Index row) {
+  if (row >= 64) throw Error("Flow follows at most 64 tokens", "row < 64", std::to_string(row));
+  return {x, std::uint64_t{1} << row};
+}
+
+template <class T>
+T lift_along(double x, double, Index row) {
+  return lift<T>(x, row);
+}
+template <>
+Dual lift_along<Dual>(double x, double d, Index) {
+  return {Bound(x), Bound(d)};
+}
+
+/// The rows [first, last) of a call: every tensor that has the op's row symbol first is cut, the others stay whole.
+Tensors cut(const Tensors& tensors, const OpSpec& op, Index first, Index last) {
+  Tensors part;
+  for (const Named& t : tensors.all()) {
+    Tensor<double> value = t.value;
+    const auto spec = std::find_if(op.inputs.begin(), op.inputs.end(), [&](const TensorSpec& s) { return s.name == t.name; });
+    if (spec != op.inputs.end() && !spec->shape.empty() && spec->shape[0] == op.rows) {
+      Shape shape = value.shape();
+      shape[0] = last - first;
+      value = Tensor<double>(value.storage(), value.data() + first * value.strides()[0], shape, value.strides());
+    }
+    part.set(t.name, value, t.format);
+  }
+  return part;
+}
+
+template <class T>
+void run(const Definition& d, Eval<T>& e) {
+  if constexpr (std::is_same_v<T, double>) d.in_double(e);
+  if constexpr (std::is_same_v<T, Bound>) d.in_bound(e);
+  if constexpr (std::is_same_v<T, Dual>) d.in_dual(e);
+  if constexpr (std::is_same_v<T, Flow>) d.in_flow(e);
+  if constexpr (std::is_same_v<T, Count>) d.in_count(e);
+  if constexpr (std::is_same_v<T, Wide>) d.in_wide(e);
+}
+
+/// About this many elements per block: a block's intermediates stay in the cache.
+constexpr Index block_elements = 8192;
+
+}  // namespace
+
+template <class T>
+Matrix<T> Eval<T>::matrix(std::string_view input) const {
+  const Matrix<double> x = call[input].matrix();
+  const bool moves = directions.has(input);
+  if constexpr (std::is_same_v<T, double>) return x;
+  Matrix<T> z = Matrix<T>::uninitialised(x.rows(), x.cols());
+  for (Index i = 0; i < x.rows(); ++i) {
+    for (Index j = 0; j < x.cols(); ++j) z(i, j) = moves ? lift_along<T>(x(i, j), directions[input].matrix()(i, j), i) : lift<T>(x(i, j), i);
+  }
+  return z;
+}
+
+template <class T>
+Vector<T> Eval<T>::vector(std::string_view input) const {
+  const Vector<double> x = call[input].vector();
+  const bool moves = directions.has(input);
+  Vector<T> z(x.size());
+  for (Index i = 0; i < x.size(); ++i) z[i] = moves ? lift_along<T>(x[i], directions[input].vector()[i], i) : lift<T>(x[i], i);
+  return z;
+}
+
+template <class T>
+Vector<T> Eval<T>::vector_or(std::string_view input, Index n, double otherwise) const {
+  return has(input) ? vector(input) : Vector<T>(n, T(otherwise));
+}
+
+template <class T>
+Mask Eval<T>::mask(std::string_view input) const {
+  if (!has(input)) return {};
+  const Matrix<double> x = call[input].matrix();
+  Mask keep(x.rows(), x.cols());
+  for (Index i = 0; i < x.rows(); ++i) {
+    for (Index j = 0; j < x.cols(); ++j) keep(i, j) = x(i, j) != 0;
+  }
+  return keep;
+}
+
+template <class T>
+const Tensor<T>& Eval<T>::operator[](const std::string& name) const {
+  const auto at = outputs_.find(name);
+  if (at == outputs_.end()) throw Error("the definition of " + call.op->name + " has no such output", "an output of the page", name);
+  return at->second;
+}
+
+const std::vector<Definition>& definitions() { return definition_list(); }
+const std::vector<SecondOpinion>& second_opinions() { return opinion_list(); }
+
+const Definition& definition_of(std::string_view op) {
+  for (const Definition& d : definition_list()) {
+    if (d.op == op) return d;
+  }
+  throw Error("no definition is registered for this op", "an op with a definition", std::string(op));
+}
+bool has_definition(std::string_view op) {
+  return std::any_of(definition_list().begin(), definition_list().end(), [op](const Definition& d) { return d.op == op; });
+}
+
+RegisterDefinition::RegisterDefinition(const Definition& d) { definition_list().push_back(d); }
+RegisterSecondOpinion::RegisterSecondOpinion(const SecondOpinion& s) { opinion_list().push_back(s); }
+
+template <class T>
+std::map<std::string, Tensor<T>> evaluate(const Call& call, const Tensors& directions) {
+  const Definition& definition = definition_of(call.op->name);
+  const OpSpec& op = *call.op;
+  const bool by_rows = !op.rows.empty() && !std::is_same_v<T, Flow> && !std::is_same_v<T, Count>;
+  const Index rows = by_rows ? call.size(op.rows) : 0;
+  Index widest = 1;
+  for (const Named& t : call.inputs.all()) widest = std::max(widest, rows > 0 ? t.value.size() / rows : 1);
+  const Index grain = std::max<Index>(1, block_elements / widest);
+  if (!by_rows || rows <= grain) {
+    Eval<T> e(call);
+    e.directions = directions;
+    run(definition, e);
+    return e.all();
+  }
+
+  std::map<std::string, Tensor<T>> whole;
+  std::mutex mutex;
+  const Reading at_caller = reading();
+  parallel_for(rows, grain, [&](Index first, Index last) {
+    const ReadingScope scope(at_caller);
+    Call part = call;
+    part.inputs = cut(call.inputs, op, first, last);
+    Eval<T> e(part);
+    e.directions = cut(directions, op, first, last);
+    run(definition, e);
+    for (const auto& [name, value] : e.all()) {
+      Tensor<T>* out = nullptr;
+      {
+        const std::lock_guard lock(mutex);
+        Tensor<T>& slot = whole[name];
+        if (slot.data() == nullptr) {
+          Shape shape = value.shape();
+          shape[0] = rows;
+          slot = Tensor<T>(shape);
+        }
+        out = &slot;
+      }
+      const Index width = value.size() / (last - first);
+      T* const to = out->data() + first * width;
+      for (Index i = 0, n = value.size(); i < n; ++i) to[i] = value.at_flat(i);
+    }
+  });
+  return whole;
+}
+
+#define ASSAY_EVAL(T)        \
+  template class Eval<T>;    \
+  template std::map<std::string, Tensor<T>> evaluate<T>(const Call&, const Tensors&);
+ASSAY_READINGS(ASSAY_EVAL)
+
+}  // namespace assay

@@ -1,0 +1,74 @@
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+#include "conformance/abi/plugin.h"
+
+// What a subject file includes. A subject is an independent implementation of an op in float arithmetic, as a kernel would be
+// written, seen through the plugin ABI. Its named edits are bugs that somebody shipped:
+//   SUBJECT(softmax) { const In x = s.in("x"); ... float top = s.bug("finite_mask") ? -1e4f : -INFINITY; ... }
+namespace assay {
+
+/// A tensor that a subject reads: elements of any format as float.
+class In {
+ public:
+  explicit In(const assay_tensor* tensor) : t_(tensor) {}
+  bool given() const { return t_ != nullptr; }
+  std::int64_t size(int dim) const { return t_->shape[dim]; }
+  float operator()(std::int64_t i) const { return load(i * t_->strides[0]); }
+  float operator()(std::int64_t i, std::int64_t j) const { return load(i * t_->strides[0] + j * t_->strides[1]); }
+
+ private:
+  float load(std::int64_t offset) const;
+  const assay_tensor* t_;
+};
+
+/// A tensor that a subject writes: float rounded to the tensor's format, nearest even.
+class Out {
+ public:
+  explicit Out(const assay_tensor* tensor) : t_(tensor) {}
+  bool wanted() const { return t_ != nullptr; }
+  void set(std::int64_t i, float value) const { store(i * t_->strides[0], value, false); }
+  void set(std::int64_t i, std::int64_t j, float value) const { store(i * t_->strides[0] + j * t_->strides[1], value, false); }
+  /// Truncates instead (a planted bug).
+  void set_truncated(std::int64_t i, std::int64_t j, float value) const { store(i * t_->strides[0] + j * t_->strides[1], value, true); }
+  /// The value as the tensor's format holds it.
+  float rounded(float value) const;
+
+ private:
+  void store(std::int64_t offset, float value, bool truncate) const;
+  const assay_tensor* t_;
+};
+
+/// The call as a subject sees it.
+class Subject {
+ public:
+  Subject(const assay_call* call, std::string_view bug) : call_(call), bug_(bug) {}
+  In in(std::string_view name) const;    // In(nullptr) if the call has no such tensor
+  Out out(std::string_view name) const;  // Out(nullptr) if it is not wanted
+  /// Whether an option has this value; throws Error if the op has no such option.
+  bool option(std::string_view name, std::string_view value) const;
+  float number(std::string_view name) const;
+  /// Whether the planted bug of this name is on.
+  bool bug(std::string_view name) const { return bug_ == name; }
+  /// A float rounded to bf16, or to the call's input format (casts that a bug makes, or a contract declares).
+  static float bf16(float value);
+
+ private:
+  const assay_call* call_;
+  std::string_view bug_;
+};
+
+using SubjectFn = void (*)(Subject&);
+struct RegisterSubject {
+  RegisterSubject(const char* op, SubjectFn run);
+};
+/// nullptr if there is none.
+SubjectFn subject_of(std::string_view op);
+
+#define SUBJECT(op)                                                              \
+  static void assay_subject_##op(::assay::Subject&);                             \
+  static const ::assay::RegisterSubject assay_register_subject_##op(#op, &assay_subject_##op); \
+  static void assay_subject_##op(::assay::Subject& s)
+
+}  // namespace assay

@@ -1,0 +1,50 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "conformance/engine/call.hpp"
+
+namespace assay {
+
+/// How the tensors of one call lie in memory, for targets that see memory.
+struct Layout {
+  bool guard_before = false;     // the inaccessible page comes before each tensor instead of after it
+  bool strided = false;          // rows further apart than they are long, garbage strides on sizes of 1
+  bool other_poison = false;     // outputs are filled with another pattern before the call
+};
+
+/// What came back from a target.
+struct Answer {
+  enum class Kind {
+    ok,
+    unsupported,  // the target does not offer this op, option, contract or output; message says which
+    broken,       // crashed, hung, wrote where it must not, refused a valid call; message says what happened
+    refused       // the target returned an error text
+  };
+  Kind kind = Kind::ok;
+  std::string message;
+  Tensors outputs;
+  std::vector<std::string> unwritten;  // outputs with an element that still holds the poison
+};
+
+/// Something that can be asked to run an op.
+class Target {
+ public:
+  virtual ~Target() = default;
+  virtual std::string name() const = 0;
+  /// The contracts under which it offers an op; none if it does not offer it.
+  virtual std::vector<Contract> contracts(const OpSpec& op) const = 0;
+  /// Whether it offers an output, and an option's value (its index; for a number, of the page's list).
+  virtual bool offers_output(const OpSpec& op, const std::string& output) const = 0;
+  virtual bool offers_option(const OpSpec& op, std::size_t option, int value) const = 0;
+  /// Whether what it runs sees memory (layouts, poison and guards mean something).
+  virtual bool sees_memory() const = 0;
+  virtual Answer run(const Call& call, const Layout& layout) = 0;
+};
+
+/// Makes the target a name on the command line means: "reference", "subject:bf16", "planted:softmax.finite_mask@fp32",
+/// "plugin:libonednn.so", ... Throws Error naming the forms.
+std::unique_ptr<Target> make_target(const std::string& name);
+
+}  // namespace assay
