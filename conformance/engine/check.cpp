@@ -1,0 +1,164 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "conformance/engine/claim.hpp"
+#include "conformance/engine/fill.hpp"
+#include "reference/core/philox.hpp"
+#include "reference/core/verdict.hpp"
+
+namespace assay {
+namespace {
+
+std::string number(double x) { return fmt::format("{:.17g}", x); }
+
+std::string index_text(const Shape& shape, Index flat) {
+  Shape at(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    at[d] = flat % shape[d];
+    flat /= shape[d];
+  }
+  return to_string(at);
+}
+
+bool same(double x, double y) { return (std::isnan(x) && std::isnan(y)) || (x == y && std::signbit(x) == std::signbit(y)); }
+
+/// Whether two exact sides could be the same number: both NaN, both the same infinity, or within both worst cases.
+bool may_equal(const Bound& x, const Bound& y) {
+  if (std::isnan(x.v) || std::isnan(y.v)) return std::isnan(x.v) && std::isnan(y.v);
+  if (std::isinf(x.v) || std::isinf(y.v)) return x.v == y.v;
+  return std::fabs(x.v - y.v) <= x.w + y.w;
+}
+
+}  // namespace
+
+Check& Check::with(std::string_view axis, std::string_view name) {
+  const auto& names = c.space().axes()[c.space().find(axis)].names;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return with(axis, static_cast<std::int64_t>(i));
+  }
+  throw Error("a property asks for a value that the axis does not have", std::string(axis), std::string(name));
+}
+
+Call Check::call() const { return make_call(c, contract_); }
+
+const Call& Check::kept_call() const {
+  if (!kept_) kept_ = std::make_shared<Call>(call());
+  return *kept_;
+}
+
+std::int64_t Check::pick(std::string_view name, std::int64_t low, std::int64_t high) const {
+  std::uint32_t hash = 2166136261U;  // FNV-1a
+  for (const char ch : name) hash = (hash ^ static_cast<unsigned char>(ch)) * 16777619U;
+  const auto seed = static_cast<std::uint64_t>(c["seed"]);
+  const auto words = philox4x32({hash, 0, 0, 0x7069636bU}, {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)});
+  return low + static_cast<std::int64_t>(words[0] % static_cast<std::uint64_t>(high - low + 1));
+}
+
+const Tensors Check::run(const Call& call, const Layout& layout) {
+  Answer answer = target_->run(call, layout);
+  if (answer.kind == Answer::Kind::unsupported) throw NotOffered{answer.message};
+  if (answer.kind != Answer::Kind::ok) fail({answer.message, "", "a result", "none", ""});
+  if (!answer.unwritten.empty()) fail({"the output was not fully written", "output " + answer.unwritten[0], "every element written", "the poison it held before the call", ""});
+  return answer.outputs;
+}
+
+std::string Check::refusal(const Call& call) {
+  const Answer answer = target_->run(call, {});
+  ++compared_;
+  if (answer.kind == Answer::Kind::broken) fail({answer.message, "", "an error text", "none", ""});
+  return answer.kind == Answer::Kind::ok ? "" : answer.message.empty() ? "(no text)" : answer.message;
+}
+
+bool Check::offers(const std::string& output) const { return target_->offers_output(c.space().op(), output); }
+
+void Check::need(const std::string& output) {
+  if (!offers(output)) throw NotOffered{"output " + output};
+}
+
+void Check::accurate(const Call& call, const Tensors& outputs) {
+  bool any = false;
+  for (const Named& t : outputs.all()) {
+    accurate(call, outputs, t.name);
+    any = true;
+  }
+  if (!any) fail({"the target returned no output", "", "", "", ""});
+}
+
+void Check::accurate(const Call& call, const Tensors& outputs, const std::string& output) {
+  const Reading r{&call.contract, false, z_};
+  const ReadingScope scope(r);
+  const auto defined = evaluate<Bound>(call);
+  const auto at = defined.find(output);
+  if (at == defined.end()) throw Error("the definition has no such output", "an output of " + call.op->name, output);
+  const Tensor<Bound>& y = at->second;
+  const Named& o = outputs.find(output);
+  if (o.value.shape() != y.shape()) fail({"wrong shape", "output " + output, to_string(y.shape()), to_string(o.value.shape()), ""});
+  for (Index i = 0, n = y.size(); i < n; ++i) {
+    const Verdict v = judge(y.at_flat(i), o.value.at_flat(i), *o.format, call.contract.out_round);
+    ++compared_;
+    if (v.accepted) {
+      largest_z_ = std::max(largest_z_, v.z);
+      continue;
+    }
+    fail({"not within the bound of the definition", fmt::format("output {} at {}", output, index_text(y.shape(), i)),
+          number(y.at_flat(i).v), number(o.value.at_flat(i)),
+          fmt::format("{:.3g} from the values that round to it, found {:.3g} ({:.3g} times)", v.allowed, v.distance, v.distance / v.allowed)});
+  }
+  if (y.size() == 0) ++compared_;
+}
+
+void Check::agree(const std::string& what, const Bound& left, const Bound& right) {
+  ++compared_;
+  if (may_equal(left, right)) return;
+  fail({what, "", number(right.v), number(left.v), fmt::format("{:.3g}", left.w + right.w)});
+}
+
+void Check::agree(const std::string& what, const Tensor<Bound>& left, const Tensor<Bound>& right) {
+  if (left.shape() != right.shape()) fail({what + ": shapes differ", "", to_string(right.shape()), to_string(left.shape()), ""});
+  if (left.size() == 0) ++compared_;
+  for (Index i = 0, n = left.size(); i < n; ++i) {
+    const Bound &x = left.at_flat(i), &y = right.at_flat(i);
+    ++compared_;
+    if (!may_equal(x, y)) fail({what, "at " + index_text(left.shape(), i), number(y.v), number(x.v), fmt::format("{:.3g}", x.w + y.w)});
+  }
+}
+
+void Check::differ(const std::string& what, const Tensor<Bound>& left, const Tensor<Bound>& right) {
+  ++compared_;
+  if (left.shape() != right.shape()) return;
+  for (Index i = 0, n = left.size(); i < n; ++i) {
+    if (!may_equal(left.at_flat(i), right.at_flat(i))) return;
+  }
+  fail({what + ": the two sides cannot be told apart", "", "a difference beyond both worst cases", "none", ""});
+}
+
+void Check::same_bits(const std::string& what, double left, double right) {
+  ++compared_;
+  if (!same(left, right)) fail({what, "", number(right), number(left), "the same bits"});
+}
+
+void Check::same_bits(const std::string& what, const Tensor<double>& left, const Tensor<double>& right) {
+  if (left.shape() != right.shape()) fail({what + ": shapes differ", "", to_string(right.shape()), to_string(left.shape()), ""});
+  if (left.size() == 0) ++compared_;
+  for (Index i = 0, n = left.size(); i < n; ++i) {
+    ++compared_;
+    if (!same(left.at_flat(i), right.at_flat(i))) {
+      fail({what, "at " + index_text(left.shape(), i), number(right.at_flat(i)), number(left.at_flat(i)), "the same bits"});
+    }
+  }
+}
+
+void Check::at_most(const std::string& what, double value, double limit) {
+  ++compared_;
+  if (!(value <= limit)) fail({what, "", "at most " + number(limit), number(value), ""});
+}
+
+void Check::require(bool holds, const std::string& what) {
+  ++compared_;
+  if (!holds) fail({what, "", "", "", ""});
+}
+
+void Check::fail(const Failure& failure) { throw failure; }
+
+}  // namespace assay

@@ -1,0 +1,100 @@
+#include "conformance/engine/target.hpp"
+
+#include "conformance/engine/eval.hpp"
+#include "conformance/engine/memory.hpp"
+#include "conformance/engine/subject.hpp"
+
+namespace assay {
+namespace {
+
+/// The definition itself, in double.
+class ReferenceTarget : public Target {
+ public:
+  std::string name() const override { return "reference"; }
+  std::vector<Contract> contracts(const OpSpec& op) const override {
+    if (!has_definition(op.name)) return {};
+    return {parse_contract("fp64")};
+  }
+  bool offers_output(const OpSpec&, const std::string&) const override { return true; }
+  bool offers_option(const OpSpec&, std::size_t, int) const override { return true; }
+  bool sees_memory() const override { return false; }
+  Answer run(const Call& call, const Layout&) override {
+    Answer a;
+    try {
+      const auto outputs = evaluate<double>(call);
+      for (const TensorSpec& spec : call.op->outputs) {
+        const auto at = outputs.find(spec.name);
+        if (at == outputs.end()) continue;
+        a.outputs.set(spec.name, at->second, &format_of(spec, call.contract));
+      }
+    } catch (const Error& e) {
+      a.kind = Answer::Kind::refused;
+      a.message = e.what();
+    }
+    return a;
+  }
+};
+
+/// What is compiled into the worker: a subject, or a subject with one planted bug or one mutation on.
+class BuiltinTarget : public Target {
+ public:
+  /// `only_op` empty: every op that has a subject. `variant`: "" or the bug's name.
+  BuiltinTarget(std::string name, std::string kind, std::string only_op, std::string variant, const std::string& contract)
+      : name_(std::move(name)), kind_(std::move(kind)), only_op_(std::move(only_op)), variant_(std::move(variant)), contract_(parse_contract(contract)) {}
+
+  std::string name() const override { return name_; }
+  std::vector<Contract> contracts(const OpSpec& op) const override {
+    if (subject_of(op.name) == nullptr || (!only_op_.empty() && op.name != only_op_)) return {};
+    return {contract_};
+  }
+  bool offers_output(const OpSpec&, const std::string&) const override { return true; }
+  bool offers_option(const OpSpec&, std::size_t, int) const override { return true; }
+  bool sees_memory() const override { return true; }
+  Answer run(const Call& call, const Layout& layout) override {
+    std::vector<std::string> outputs;
+    for (const TensorSpec& spec : call.op->outputs) {
+      if (exists(spec, *call.op, call.options)) outputs.push_back(spec.name);
+    }
+    const std::string builtin = kind_ + ":" + call.op->name + (variant_.empty() ? "" : "." + variant_);
+    const Request request = make_request(builtin, call, outputs, layout);
+    return read_reply(worker_.call(request), request, call);
+  }
+
+ private:
+  std::string name_, kind_, only_op_, variant_;
+  Contract contract_;
+  Worker worker_;
+};
+
+/// "softmax.finite_mask@fp32" -> op, bug, contract.
+std::unique_ptr<Target> planted(const std::string& name, const std::string& rest, const std::string& kind) {
+  const auto at = rest.find('@');
+  const std::string what = rest.substr(0, at);
+  const std::string contract = at == std::string::npos ? "fp32" : rest.substr(at + 1);
+  const auto dot = what.find('.');
+  if (dot == std::string::npos) throw Error("cannot read target", kind + ":OP.NAME[@CONTRACT]", name);
+  const std::string op = what.substr(0, dot), bug = what.substr(dot + 1);
+  if (subject_of(op) == nullptr) throw Error("no subject is registered for this op", "an op with a subject", op);
+  if (kind == "planted") {
+    std::string known;
+    for (const BugSpec& b : page_of_op(op).bugs) {
+      if (b.name == bug) return std::make_unique<BuiltinTarget>(name, kind, op, bug, contract);
+      known += (known.empty() ? "" : ", ") + b.name;
+    }
+    throw Error("no such planted bug of " + op, known, bug);
+  }
+  return std::make_unique<BuiltinTarget>(name, kind, op, bug, contract);
+}
+
+}  // namespace
+
+std::unique_ptr<Target> make_target(const std::string& name) {
+  const auto colon = name.find(':');
+  const std::string kind = name.substr(0, colon), rest = colon == std::string::npos ? "" : name.substr(colon + 1);
+  if (name == "reference") return std::make_unique<ReferenceTarget>();
+  if (kind == "subject" && !rest.empty()) return std::make_unique<BuiltinTarget>(name, "subject", "", "", rest);
+  if ((kind == "planted" || kind == "mutant") && !rest.empty()) return planted(name, rest, kind);
+  throw Error("no such target", "reference, subject:CONTRACT, planted:OP.BUG[@CONTRACT], plugin:FILE.so or files:DIR", name);
+}
+
+}  // namespace assay
