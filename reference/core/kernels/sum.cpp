@@ -12,12 +12,20 @@ struct Sum {
   Sum() {
     for (int v = 0; v < VECTORS; ++v) sum[v] = error[v] = broadcast(0.0);
   }
-  // s + x = new s + e exactly (Knuth); e joins the lane's errors.
+  // s + x = new s + e exactly (Knuth); e joins the lane's errors. Where there is FMA hardware, some of the additions go
+  // to it as 1 * a + b: the same bits from units that would idle.
   void add(int v, Vec x) {
     const Vec s = sum[v], t = s + x, part = t - s;
-    error[v] += (s - (t - part)) + (x - part);
+    error[v] += plus(s - minus(t, part), minus(x, part));
     sum[v] = t;
   }
+#if defined(ASSAY_KERNELS_BASE)
+  static Vec plus(Vec a, Vec b) { return a + b; }
+  static Vec minus(Vec a, Vec b) { return a - b; }
+#else
+  static Vec plus(Vec a, Vec b) { return fma(a, broadcast(1.0), b); }
+  static Vec minus(Vec a, Vec b) { return fma(b, broadcast(-1.0), a); }
+#endif
   double total() const {
     double s[LANES], e[LANES];
     for (int v = 0; v < VECTORS; ++v) {
