@@ -129,15 +129,28 @@ bool passes(Site s, const double*);
 // ---- Bound: closed forms (spec/numerics/verdict.md)
 // ----------------------------------------------------------------------
 
-/// Rounding errors of the terms (equal terms share theirs) and of adding them in the contract's accumulator and order.
+// The values are bit for bit those of the double reading.
+
+/// sum_i x_i, added by any schedule of the contract's order class. Equal terms carry equal errors.
 Bound sum(const Bound* x, Index n, Index stride);
+/// sum_i x_i^2: the errors of x enter twice.
+Bound sum_squares(const Bound* x, Index n, Index stride);
+/// sum_i a_i b_i, one chain of fma from +0. If a and b are the same array, their errors are the same too.
 Bound dot(const Bound* a, Index a_stride, const Bound* b, Index b_stride, Index n);
 void matmul(const Matrix<Bound>& x, const Matrix<Bound>& y, Matrix<Bound>& z);
+/// The largest, as a value: any candidate within its errors may win.
 Bound max_value(const Bound* x, Index n, Index stride);
-/// Sums of squares have one sign; the result's error is one symbol that the whole row shares.
+/// Its error is one symbol that the whole row shares. A kernel may hold eps in the accumulator's format.
 Bound inv_rms(const Bound* x, Index n, Index stride, double eps);
 Bound inv_rms_eps_outside(const Bound* x, Index n, Index stride, double eps);
+/// The shift of a softmax: a value without error; -inf becomes 0.
 Bound anchor(const Bound& m);
+/// What a whole row is going to use: its error becomes one shared symbol, unless most of it is one already.
+Bound share(const Bound& x);
+void sub(const Matrix<Bound>& x, Index i, const Bound& a, Matrix<Bound>& z);
+void scale(const Matrix<Bound>& x, Index i, const Bound& a, Matrix<Bound>& z);
+void divide(const Matrix<Bound>& x, Index i, const Bound& a, Matrix<Bound>& z);
+/// A rounding site, emulated where the errors leave no choice.
 Bound site(Site s, const Bound& x);
 bool passes(Site s, const Bound*);
 

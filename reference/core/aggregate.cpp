@@ -1,0 +1,105 @@
+// A whole row or tensor: the gain along the output and the mean square, with limits that are derived, not chosen.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "reference/core/readings/bound_model.hpp"
+#include "reference/core/verdict.hpp"
+#include "reference/core/vocabulary/bound_groups.hpp"
+
+namespace assay {
+
+namespace {
+
+struct Part {
+  double residual;     // from y to the middle of the reals that round to o
+  double variance;     // of y and of the output's rounding
+  double independent;  // the part of it that no symbol shares
+  const Bound* y;
+};
+
+/// Elements whose residual means something: bounded preimage, some variance.
+std::vector<Part> parts(const Bound* y, const double* observed, Index n, const Format& out, Round round) {
+  std::vector<Part> p;
+  for (Index i = 0; i < n; ++i) {
+    const Bound& e = y[i];
+    if (!std::isfinite(e.v) || !std::isfinite(observed[i]) || !std::isfinite(e.b) || !std::isfinite(e.s2)) continue;
+    const Interval r = preimage(out, observed[i], round);
+    const double width = r.hi - r.lo;
+    if (!std::isfinite(width)) continue;
+    // A value that the format holds and that carries no error comes out exactly: nothing random about it.
+    if (e.w == 0 && round_to(out, e.v, round) == e.v) continue;
+    const double rounding = width * width / 12;
+    if (!(e.variance() + rounding > 0)) continue;
+    p.push_back({r.lo + width / 2 - e.v, e.variance() + rounding, e.s2 + rounding, &e});
+  }
+  return p;
+}
+
+}  // namespace
+
+Aggregate judge_aggregate(const Bound* y, const double* observed, Index n, const Format& out, Round round, double z) {
+  using namespace detail;
+  Aggregate a;
+  const std::vector<Part> all = parts(y, observed, n, out, round);
+  a.elements = static_cast<Index>(all.size());
+  if (all.empty()) return a;
+  const double count = static_cast<double>(all.size());
+
+  // Gain. var = sum over equal values (sum of w sigma)^2 + sum over symbols (sum of w c)^2.
+  GroupedVariance own;
+  own.start(a.elements);
+  std::vector<std::pair<std::uint32_t, double>> along, within;  // per symbol: w c, c^2 / variance
+  double linear = 0;
+  for (const Part& p : all) {
+    const double w = p.y->v / p.variance;
+    a.gain += w * p.residual;
+    linear += std::fabs(w) * p.y->b;
+    own.add(p.y->v, std::fabs(w) * std::sqrt(p.independent));
+    if (p.y->symbol != 0) {
+      along.emplace_back(p.y->symbol, w * p.y->c);
+      within.emplace_back(p.y->symbol, square(p.y->c) / p.variance);
+    }
+  }
+  const auto per_symbol = [](std::vector<std::pair<std::uint32_t, double>>& v) {
+    std::stable_sort(v.begin(), v.end(), [](const auto& l, const auto& r) { return l.first < r.first; });
+    std::vector<double> sums;
+    for (std::size_t i = 0; i < v.size(); ++i) {
+      if (i == 0 || v[i].first != v[i - 1].first) sums.push_back(0);
+      sums.back() += v[i].second;
+    }
+    return sums;
+  };
+  double variance = own.variance();
+  for (double s : per_symbol(along)) variance += s * s;
+  a.gain_allowed = linear + z * std::sqrt(variance);
+
+  // Spread. For a sub-Gaussian vector x with covariance S, P(|x|^2 > tr S + 2 sqrt(tr(S^2) t) + 2 |S| t) <= e^-t
+  // (Hsu, Kakade & Zhang 2012). Here S has unit diagonal, a block of ones per group of m equal values, and rank one per
+  // symbol; t = z^2/2 is the tail that z has for one element.
+  Groups groups;
+  groups.start(a.elements);
+  std::vector<double> counts;
+  for (const Part& p : all) {
+    const auto g = static_cast<std::size_t>(groups.of(p.y->v));
+    if (g == counts.size()) counts.push_back(0);
+    ++counts[g];
+    a.spread += square(std::max(0.0, std::fabs(p.residual) - p.y->b)) / p.variance;
+  }
+  double squares = 0, largest_group = 0, largest_symbol = 0;
+  for (double m : counts) {
+    squares += m * m;
+    largest_group = std::max(largest_group, m);
+  }
+  for (double s : per_symbol(within)) {
+    squares += s * s;
+    largest_symbol = std::max(largest_symbol, s);
+  }
+  const double t = z * z / 2;
+  a.spread /= count;
+  a.spread_allowed = 1 + (2 * std::sqrt(squares * t) + 2 * (largest_group + largest_symbol) * t) / count;
+  a.accepted = std::fabs(a.gain) <= a.gain_allowed && a.spread <= a.spread_allowed;
+  return a;
+}
+
+}  // namespace assay

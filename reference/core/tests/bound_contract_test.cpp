@@ -1,0 +1,63 @@
+#include <gtest/gtest.h>
+
+#include "reference/core/contract.hpp"
+#include "reference/core/error.hpp"
+
+namespace assay {
+namespace {
+
+TEST(BoundContract, SpellingComesBack) {
+  for (const std::string& name : contract_presets()) {
+    const Contract c = parse_contract(name), d = parse_contract(c.spell());
+    EXPECT_EQ(c.spell(), d.spell()) << name;
+    EXPECT_EQ(c.in, d.in);
+    EXPECT_EQ(c.kind, d.kind);
+    EXPECT_EQ(c.cast, d.cast);
+  }
+  const char* text = "in=fp16 acc=fp32 out=bf16 cast=fp16 kind=mma(25,16) order=any exp=1 log=3.5 rsqrt=0.5 round=rz";
+  EXPECT_EQ(parse_contract(text).spell(), text);
+  EXPECT_EQ(parse_contract("bf16 out=fp32").spell(), "in=bf16 acc=fp32 out=fp32");
+  EXPECT_EQ(parse_contract("bf16 out=fp32").cast, &formats::fp32) << "cast follows out unless it is given";
+  EXPECT_EQ(parse_contract("in=bf16").acc, &formats::fp32);
+}
+
+TEST(BoundContract, ErrorsNameTheField) {
+  const auto message = [](const char* text) {
+    try {
+      parse_contract(text);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_NE(message("in=fp17").find("fp17"), std::string::npos);
+  EXPECT_NE(message("bf17").find("bf16_out_fp32"), std::string::npos) << "lists the presets";
+  EXPECT_NE(message("order=random").find("oblivious"), std::string::npos);
+  EXPECT_NE(message("kind=mma(24)").find("mma(F,K0)"), std::string::npos);
+  EXPECT_NE(message("kind=mma(99,8)").find("mma(F,K0)"), std::string::npos);
+  EXPECT_NE(message("exp=-1").find("exp"), std::string::npos);
+  EXPECT_NE(message("exp=2x").find("2x"), std::string::npos);
+  EXPECT_NE(message("acc=int8").find("floating"), std::string::npos);
+  EXPECT_NE(message("speed=fast").find("speed"), std::string::npos);
+  EXPECT_NE(message("in=bf16 fp32").find("field=value"), std::string::npos);
+  EXPECT_NE(message("").find("nothing"), std::string::npos);
+}
+
+TEST(BoundContract, ReadingIsScoped) {
+  EXPECT_EQ(reading().contract, nullptr);
+  const Contract c = parse_contract("bf16");
+  {
+    ReadingScope scope({&c, true, 7});
+    EXPECT_EQ(reading().contract, &c);
+    {
+      ReadingScope inner({nullptr, false, 8});
+      EXPECT_EQ(reading().contract, nullptr);
+    }
+    EXPECT_TRUE(reading().emulate);
+    EXPECT_EQ(reading().z, 7);
+  }
+  EXPECT_EQ(reading().contract, nullptr);
+}
+
+}  // namespace
+}  // namespace assay

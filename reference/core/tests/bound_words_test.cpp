@@ -1,0 +1,76 @@
+// Definitions read as Bound have the values of the double reading, and their rows share what they share.
+#include <gtest/gtest.h>
+
+#include "reference/core/tests/bound_testing.hpp"
+#include "reference/core/vocabulary.hpp"
+#include "reference/softmax/safe.hpp"
+
+namespace assay {
+namespace {
+
+using testing::Random;
+
+Matrix<Bound> lift(const Matrix<double>& x) {
+  Matrix<Bound> y(x.rows(), x.cols());
+  for (Index i = 0; i < x.rows(); ++i)
+    for (Index j = 0; j < x.cols(); ++j) y(i, j) = Bound(x(i, j));
+  return y;
+}
+template <class M>
+void expect_same(const Matrix<Bound>& x, const M& y) {
+  for (Index i = 0; i < x.rows(); ++i)
+    for (Index j = 0; j < x.cols(); ++j) EXPECT_EQ(x(i, j).v, y(i, j));
+}
+
+struct BoundWords : ::testing::Test {
+  Contract fp32 = parse_contract("fp32");
+  ReadingScope scope{{&fp32, false, 8}};
+  Random random{21};
+  Matrix<double> draw(Index rows, Index cols) {
+    Matrix<double> x(rows, cols);
+    for (Index i = 0; i < rows; ++i)
+      for (Index j = 0; j < cols; ++j) x(i, j) = static_cast<float>(3 * random.normal());
+    return x;
+  }
+};
+
+TEST_F(BoundWords, ValuesAreTheDoubleReadings) {
+  for (Index n : {1, 2, 9, 70}) {
+    const Matrix<double> x = draw(4, n), y = draw(n, 5);
+    const Matrix<Bound> bx = lift(x), by = lift(y);
+    expect_same(matmul(bx, by), matmul(x, y));
+    expect_same(matmul(transpose(by), transpose(bx)), matmul(transpose(y), transpose(x)));
+    SoftmaxOptions opt;
+    const auto d = softmax_safe(x, Mask(), full<double>(4, -infinity), opt);
+    const auto b = softmax_safe(bx, Mask(), full<Bound>(4, -infinity), opt);
+    expect_same(b.p, d.p);
+    expect_same(b.log_p, d.log_p);
+    // layer norm in the words of its page
+    const auto norm = [](const auto& v) {
+      const auto centred = sub_rows(v, mean_rows(v));
+      return scale_rows(centred, inv_rms(centred, 1e-5));
+    };
+    expect_same(norm(bx), norm(x));
+  }
+}
+
+TEST_F(BoundWords, ARowSharesItsDenominator) {
+  const Matrix<Bound> x = lift(draw(2, 64));
+  const auto b = softmax_safe(x, Mask(), full<Bound>(2, -infinity), SoftmaxOptions());
+  EXPECT_NE(b.p(0, 0).symbol, 0u);
+  EXPECT_EQ(b.p(0, 0).symbol, b.p(0, 63).symbol);
+  EXPECT_NE(b.p(0, 0).symbol, b.p(1, 0).symbol);
+}
+
+TEST_F(BoundWords, ExactRowsStayExact) {
+  Matrix<Bound> x(1, 1, Bound(0.3f));
+  const auto one = softmax_safe(x, Mask(), full<Bound>(1, -infinity), SoftmaxOptions());
+  EXPECT_EQ(one.p(0, 0).v, 1);
+  EXPECT_EQ(one.p(0, 0).allowed(), 0);
+  Matrix<Bound> equal(1, 64, Bound(0.3f));
+  EXPECT_EQ(softmax_safe(equal, Mask(), full<Bound>(1, -infinity), SoftmaxOptions()).p(0, 0).allowed(), 0)
+      << "64 ones add up exactly and 1/64 is exact";
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,25 @@
+#pragma once
+#include "reference/core/readings/bound_model.hpp"
+#include "reference/core/tensor.hpp"
+
+namespace assay::detail {
+
+/// What adding n terms in the contract's accumulator does to their sum.
+struct Accumulated {
+  double s2 = 0, b = 0, w = 0;
+  double growth = 0;   // w relative to the terms' absolute sum
+  bool exact = false;  // every partial sum, in any order, fits the accumulator
+};
+
+/// Terms t[0..n-1] as the definition has them. `errors`: how much the kernel's terms may deviate in all (sum of their
+/// w). `errorless`: the kernel's terms are these numbers. `floor`: what mma adds for operands below the normal range of
+/// their format, sum of (|term| with such operands raised to the smallest normal) - |term|.
+Accumulated accumulate(const BoundModel& m, const double* t, Index n, double errors, bool errorless, double floor = 0);
+
+/// Parts of the algebra that a test or an experiment may switch off to see what they are for. All on.
+struct AlgebraSwitches {
+  bool grouping = true, order = true, drift = true, exactness = true, share = true;
+};
+AlgebraSwitches& algebra_switches();
+
+}  // namespace assay::detail
