@@ -14,9 +14,10 @@ using Shape = std::vector<Index>;
 
 /// "[3, 5]"
 std::string to_string(const Shape& shape);
-/// Number of elements of a shape. Throws Error if a size is negative or the product overflows.
+/// Number of elements of a shape. Throws Error if a size is negative, or if the product overflows and none is 0.
 Index count(const Shape& shape);
-/// Strides, in elements, of a dense row-major tensor.
+/// Strides, in elements, of a dense row-major tensor. Without an element they mean nothing, and one that would overflow is
+/// 0. Throws what count throws.
 Shape dense_strides(const Shape& shape);
 
 // Vector, Matrix and Tensor are handles on shared storage with strides: copying one is cheap and does not copy

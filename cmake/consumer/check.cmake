@@ -1,0 +1,40 @@
+# Builds the consumer beside this file against assay, WAY = find_package or add_subdirectory, and runs it.
+# Called by ctest with SOURCE (assay's), BUILD (its build folder), CC and CXX.
+cmake_minimum_required(VERSION 3.25)
+set(work ${BUILD}/consumer/${WAY})
+file(REMOVE_RECURSE ${work})
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}\nended with ${result}:\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+set(configure ${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/cmake/consumer -B ${work}/build
+    -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)
+if(WAY STREQUAL "find_package")
+  run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${work}/prefix)
+  # Only the prefix is searched: a header of the repository that was forgotten would not be found.
+  run(${configure} -DCMAKE_PREFIX_PATH=${work}/prefix -DCMAKE_BUILD_TYPE=Release)
+  run(${CMAKE_COMMAND} --build ${work}/build)
+  run(${work}/build/consumer)
+  if(NOT output STREQUAL "[12, 4, 1]\n")
+    message(FATAL_ERROR "the consumer printed: ${output}")
+  endif()
+elseif(WAY STREQUAL "add_subdirectory")
+  # Configured whole, but only the plugin is built: the rest would compile the reference a second time.
+  run(${configure} -DASSAY_SOURCE=${SOURCE})
+  run(${CMAKE_COMMAND} --build ${work}/build --target consumer_plugin)
+  file(READ ${work}/build/compile_commands.json commands)
+  string(FIND "${commands}" "-Werror" warnings)
+  string(FIND "${commands}" "/tests/" tests)
+  if(NOT warnings EQUAL -1 OR NOT tests EQUAL -1)
+    message(FATAL_ERROR "inside another project assay builds tests or makes warnings errors")
+  endif()
+else()
+  message(FATAL_ERROR "WAY: expected find_package or add_subdirectory, found '${WAY}'")
+endif()
+message(STATUS "consumer by ${WAY}: passed")
