@@ -46,12 +46,12 @@ std::string explain_op(const OpSpec& op, const std::string& page_id) {
 
 std::string explain_claim(const Page& page, const ClaimSpec& claim) {
   std::string out = "claim " + claim.id + "   " + claim.kind + ", on " + claim.on + "   (page " + page.id + ")\n  " +
-                    wrap(claim.says, 110, 2) + "\n";
-  if (!claim.extra.empty()) out += "  " + wrap("Not in the list of claims: " + claim.extra, 110, 2) + "\n";
+                    wrap(claim.says, 120, 2) + "\n";
+  if (!claim.extra.empty()) out += "  " + wrap("Not in the list of claims: " + claim.extra, 120, 2) + "\n";
   std::vector<std::string> bugs;
   for (const BugSpec& bug : page.bugs)
     if (bug.caught_by == short_name(page, claim)) bugs.push_back(bug_id(page, bug.name));
-  if (!bugs.empty()) out += "  " + wrap("Catches " + joined(bugs) + ".", 110, 2) + "\n";
+  if (!bugs.empty()) out += "  " + wrap("Catches " + joined(bugs) + ".", 120, 2) + "\n";
   return out;
 }
 
@@ -97,7 +97,7 @@ std::string explain_page(const Page& page) {
   if (!rows.empty()) out += "\nplanted bugs: " + std::to_string(rows.size()) + "\n" + table(rows);
   return out + "\n" + explain_cases(page.cases) + "\nsources\n" + [&] {
     std::string sources;
-    for (const std::string& source : page.source) sources += "  " + wrap(source, 110, 4) + "\n";
+    for (const std::string& source : page.source) sources += "  " + wrap(source, 120, 4) + "\n";
     return sources;
   }();
 }
@@ -105,7 +105,7 @@ std::string explain_page(const Page& page) {
 std::string explain_listed(const Found& found) {
   if (found.listed_claim)
     return "claim " + found.listed_claim->id + "   " + found.listed_claim->kind + ", on " + found.listed_claim->on +
-           "   (listed; not on a page yet)\n  " + wrap(found.listed_claim->says, 110, 2) + "\n";
+           "   (listed; not on a page yet)\n  " + wrap(found.listed_claim->says, 120, 2) + "\n";
   if (found.listed_trap)
     return "bug " + found.listed_trap->id() + "   (listed; not on a page yet)\n" +
            table({{"planted", found.listed_trap->says}, {"seen in", found.listed_trap->seen}});

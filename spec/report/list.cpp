@@ -66,7 +66,7 @@ const std::vector<std::string>& listable() {
 }
 
 std::string list_text(const std::string& what, const std::vector<TargetLine>& targets) {
-  return table(listing(what, targets).rows, 0);
+  return table(listing(what, targets).rows, 0, 100000);  // one a line, for grep
 }
 
 nlohmann::ordered_json list_json(const std::string& what, const std::vector<TargetLine>& targets) {

@@ -14,7 +14,10 @@ class Survey {
  public:
   Survey(const Lists& lists, const std::vector<Page>& pages, const Facts& facts)
       : lists_(lists), facts_(facts), changes_(lists.changes) {
-    for (const Page& page : pages) pages_[page.id] = &page;
+    for (const Page& page : pages) {
+      pages_[page.id] = &page;
+      if (page.has_op) op_chapters_[page.op.name] = page.chapter;
+    }
   }
 
   ConceptStatus survey(const std::string& id, const std::string& chapter, bool listed) const {
@@ -31,10 +34,12 @@ class Survey {
     count_traps(s, page);
     s.op = page ? op_of(*page) : "";
     if (!page || !s.op.empty()) {
+      const auto home = op_chapters_.find(s.op);
+      const std::string folder = "conformance/" + (home == op_chapters_.end() ? chapter : home->second) + "/";
       const std::string op = s.op.empty() ? "OP" : s.op;
-      s.subject = need(s, facts_.subjects.count(s.op) > 0, "subject: conformance/CHAPTER/subject/" + op + ".cpp");
+      s.subject = need(s, facts_.subjects.count(s.op) > 0, "subject: " + folder + "subject/" + op + ".cpp");
       s.second_opinion = need(s, facts_.second_opinions.count(s.op) > 0,
-                              "second opinion: conformance/CHAPTER/second_opinion/" + op + ".cpp");
+                              "second opinion: " + folder + "second_opinion/" + op + ".cpp");
     }
     s.vectors = need(s, facts_.vectors.count(id) > 0, "vectors: vectors/" + chapter + "/" + file);
     wings(s, page);
@@ -123,6 +128,7 @@ class Survey {
   const Facts& facts_;
   Changes changes_;
   std::map<std::string, const Page*> pages_;
+  std::map<std::string, std::string> op_chapters_;
 };
 
 }  // namespace

@@ -11,7 +11,7 @@ std::size_t width(const std::string& text);
 std::string wrap(const std::string& text, std::size_t columns, std::size_t indent);
 
 /// Rows in aligned columns, two spaces apart, each line indented by `indent`; the last column is wrapped at `columns`.
-std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t indent = 2, std::size_t columns = 110);
+std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t indent = 2, std::size_t columns = 120);
 
 std::string joined(const std::vector<std::string>& words, const std::string& between = ", ");
 

@@ -35,8 +35,9 @@ TEST(Status, NamesEveryMissingPart) {
   const Missing all[] = {
       {[](Lists&, Page&, Facts& f) { f.definitions.clear(); }, "definition: reference/norm/rms.cpp"},
       {[](Lists&, Page&, Facts& f) { f.vectors.clear(); }, "vectors: vectors/norm/rms"},
-      {[](Lists&, Page&, Facts& f) { f.subjects.clear(); }, "subject: conformance/CHAPTER/subject/rms_norm.cpp"},
-      {[](Lists&, Page&, Facts& f) { f.second_opinions = {"softmax"}; }, "second opinion: conformance/CHAPTER"},
+      {[](Lists&, Page&, Facts& f) { f.subjects.clear(); }, "subject: conformance/norm/subject/rms_norm.cpp"},
+      {[](Lists&, Page&, Facts& f) { f.second_opinions = {"softmax"}; },
+       "second opinion: conformance/norm/second_opinion/rms_norm.cpp"},
       {[](Lists&, Page&, Facts& f) { f.claims_bound.erase("norm.rms.sign"); },
        "claim norm.rms.sign: no property is bound"},
       {[](Lists&, Page&, Facts& f) { f.claims_ran.erase("norm.rms.sign"); },
