@@ -21,8 +21,6 @@ std::string hex(std::uint64_t v) {
   return text;
 }
 
-std::string bytes(std::uint64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); }
-
 // A stray access of the memory of a tensor, or of the inaccessible pages around it.
 bool in_tensor(const CrashRecord& crash, const Mapped& t, Verdict& verdict) {
   const std::uint64_t at = crash.address, end = t.address + t.span;
@@ -33,10 +31,10 @@ bool in_tensor(const CrashRecord& crash, const Mapped& t, Verdict& verdict) {
                std::string(verb(crash.access)) + " an element of " + who + ", which has none"};
   } else if (at >= end) {
     verdict = {Reply::Kind::guard_violation,
-               std::string(verb(crash.access)) + " " + bytes(at - end + 1) + " beyond the end of " + who};
+               std::string(verb(crash.access)) + " " + byte_count(at - end + 1) + " beyond the end of " + who};
   } else if (at < t.address) {
     verdict = {Reply::Kind::guard_violation,
-               std::string(verb(crash.access)) + " " + bytes(t.address - at) + " before the start of " + who};
+               std::string(verb(crash.access)) + " " + byte_count(t.address - at) + " before the start of " + who};
   } else if (crash.access == Access::write && !t.output) {
     verdict = {Reply::Kind::input_written, "wrote " + who + ", at byte " + std::to_string(at - t.address)};
   } else {
@@ -63,6 +61,8 @@ std::string signal_name(int number) {
 }  // namespace
 
 std::string describe(const std::string& name, bool output) { return (output ? "output " : "input ") + name; }
+
+std::string byte_count(std::uint64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); }
 
 std::string printable(std::string text) {
   for (char& c : text)

@@ -14,7 +14,6 @@ struct Mapped {
   std::uint64_t address = 0;                       ///< of its first byte
   std::uint64_t span = 0;                          ///< bytes
   std::uint64_t extent_first = 0, extent_end = 0;  ///< addresses of the accessible memory around it
-  int element_bits = 8;
 };
 
 struct Verdict {
@@ -29,6 +28,9 @@ Verdict diagnose(int wait_status, const CrashRecord& crash, bool crash_is_its_ow
 
 /// "input x", "output p"
 std::string describe(const std::string& name, bool output);
+
+/// "1 byte", "4 bytes"
+std::string byte_count(std::uint64_t n);
 
 /// Text of foreign origin, fit for a terminal, JSON and XML: other than printable ASCII and line ends becomes '?'.
 std::string printable(std::string text);

@@ -147,8 +147,7 @@ struct Worker::Impl {
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::uint64_t address = control().addresses[i];
       const std::uint64_t first = address - all[i].start;
-      mapped.push_back({all[i].buffer->name, all[i].output, address, all[i].span, first, first + all[i].extent.bytes,
-                        abi_dtype(all[i].buffer->dtype).bits});
+      mapped.push_back({all[i].buffer->name, all[i].output, address, all[i].span, first, first + all[i].extent.bytes});
     }
     const std::uint64_t error_address = control().error_address;
     Reply reply;
@@ -216,9 +215,8 @@ struct Worker::Impl {
       const std::size_t late = pattern_ends(first + p.span, p.after(), kCanary);
       if (early < p.before() || late < p.after()) {
         reply.kind = Reply::Kind::guard_violation;
-        reply.message = early < p.before()
-                            ? "wrote " + std::to_string(p.before() - early) + " bytes before the start of " + who
-                            : "wrote " + std::to_string(late + 1) + " bytes beyond the end of " + who;
+        reply.message = early < p.before() ? "wrote " + byte_count(p.before() - early) + " before the start of " + who
+                                           : "wrote " + byte_count(late + 1) + " beyond the end of " + who;
         return;
       }
       if (!p.output) {

@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"write_after", Guard::after, Kind::guard_violation, "wrote 1 byte beyond the end of output y", true},
         Wrong{"write_before", Guard::before, Kind::guard_violation, "wrote 4 bytes before the start of output y", true},
         // On the accessible side of the tensor the canary tells.
-        Wrong{"write_after", Guard::before, Kind::guard_violation, "wrote 1 bytes beyond the end of output y", false},
+        Wrong{"write_after", Guard::before, Kind::guard_violation, "wrote 1 byte beyond the end of output y", false},
         Wrong{"write_before", Guard::after, Kind::guard_violation, "wrote 4 bytes before the start of output y", false},
         Wrong{"write_input", Guard::after, Kind::input_written, "wrote input x, at byte 4", true},
         Wrong{"write_input_by_force", Guard::before, Kind::input_written, "wrote input x", false},

@@ -130,7 +130,7 @@ TEST(Worker, AlignmentIsKeptAndItsGapGuarded) {
   r.outputs = {buffer("y", {5})};
   EXPECT_STREQ(to_string(worker.call(r).kind), "ok");
   r.op = "write_after";
-  EXPECT_EQ(worker.call(r).message, "wrote 1 bytes beyond the end of output y");
+  EXPECT_EQ(worker.call(r).message, "wrote 1 byte beyond the end of output y");
   r.alignment = 48;
   EXPECT_THROW(worker.call(r), Error);
 }
