@@ -1,5 +1,6 @@
 #include "spec/compiler/compile.hpp"
 
+#include <algorithm>
 #include <map>
 #include <regex>
 
@@ -15,6 +16,15 @@ bool split(const std::string& text, std::string& front, std::string& body) {
   body = text.substr(end + 5);
   body.erase(0, body.find_first_not_of('\n'));
   return true;
+}
+
+// A page from the skeleton says TODO where something is to be written.
+void check_body(Reader& reader, const std::string& text, const std::string& body) {
+  const std::size_t start = text.size() - body.size();
+  for (std::size_t at = text.find("TODO", start); at != std::string::npos; at = text.find("TODO", at + 4)) {
+    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+    reader.mistake_at(static_cast<int>(line), "", "still to be written: TODO in the text");
+  }
 }
 
 void check_identity(Reader& reader, const YAML::Node& node, Page& page) {
@@ -87,6 +97,7 @@ Compiled compile(const std::string& path, const std::string& text) {
     try {
       const YAML::Node root = YAML::Load(front);
       read(reader, root, result.page);
+      check_body(reader, text, result.page.body);
       if (result.page.body.empty()) reader.mistake_at(1, "", "the page has no text below its front matter");
     } catch (const YAML::Exception& error) {
       reader.mistake_at(error.mark.is_null() ? 2 : error.mark.line + 2, "", "not YAML: " + error.msg);

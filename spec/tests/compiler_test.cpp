@@ -106,6 +106,7 @@ const Bad bad_pages[] = {
     {"{ fp32: structured }", "{}", "spec/norm/toy.md:29: bugs.no_eps.dies: expected at least one contract, found none"},
     {"wings: [gpu]", "wings: [gpu", "spec/norm/toy.md:6: not YAML: "},
     {"title: Toy norm", "title: TODO a title", "spec/norm/toy.md:3: title: still to be written: \"TODO a title\""},
+    {"It has", "TODO it has", "spec/norm/toy.md:35: still to be written: TODO in the text"},
     {"---\nid", "--\nid", "spec/norm/toy.md:1: expected YAML between a first line `---` and a line `---`"},
     {"\n# Toy norm\n\nIt has \"quotes\", a \\ backslash and a µ.\n", "",
      "spec/norm/toy.md:1: the page has no text below"},
