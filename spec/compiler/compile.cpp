@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <regex>
 
 namespace assay::spec {
 namespace {
@@ -28,18 +27,21 @@ void check_body(Reader& reader, const std::string& text, const std::string& body
 }
 
 void check_identity(Reader& reader, const YAML::Node& node, Page& page) {
-  static const std::regex file("spec/([a-z0-9_]+)/([a-z0-9_]+)\\.md");
-  std::smatch parts;
-  if (!std::regex_match(page.path, parts, file)) {
+  const std::string& path = page.path;
+  const std::size_t slash = path.rfind('/');
+  const bool form = path.rfind("spec/", 0) == 0 && slash > 5 && path.size() > slash + 4 &&
+                    path.compare(path.size() - 3, 3, ".md") == 0;
+  const std::string name = form ? path.substr(slash + 1, path.size() - slash - 4) : "";
+  if (form) page.chapter = path.substr(5, slash - 5);
+  if (!is_word(name) || !is_word(page.chapter)) {
     reader.mistake_at(
         1, "", "expected a file spec/CHAPTER/CONCEPT.md with names of lower-case letters, digits and underscores");
     return;
   }
-  page.chapter = parts[1];
   if (!contains(chapters(), page.chapter))
     reader.mistake_at(1, "",
                       "unknown chapter: expected one of " + join(chapters(), ", ") + ", found " + quoted(page.chapter));
-  const std::string expected = page.chapter + "." + parts[2].str();
+  const std::string expected = page.chapter + "." + name;
   if (page.id != expected)
     reader.mistake(node, "id",
                    "expected " + quoted(expected) + " as in the path of the file, found " + quoted(page.id));

@@ -1,6 +1,5 @@
 #include <charconv>
 #include <map>
-#include <regex>
 #include <set>
 #include <sstream>
 
@@ -33,9 +32,9 @@ const Range* find(const std::vector<Range>& ranges, const std::string& name) {
 }
 
 bool parse(const std::string& text, long long& value) {
-  static const std::regex spelling("-?[0-9]+");
-  return std::regex_match(text, spelling) &&
-         std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc();
+  const bool good = is_integer(text);
+  if (good) value = std::stoll(text);
+  return good;
 }
 
 std::string wrong_option(const OptionSpec& option, const std::string& value) {

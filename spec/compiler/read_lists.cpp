@@ -1,6 +1,5 @@
 #include "spec/compiler/read_lists.hpp"
 
-#include <regex>
 #include <set>
 #include <sstream>
 
@@ -44,9 +43,7 @@ class ListReader {
     return list;
   }
   void id(const Line& line, const std::string& text) {
-    static const std::regex spelling("[a-z0-9_]+(\\.[a-z0-9_]+)*");
-    if (!std::regex_match(text, spelling))
-      mistake(line.number, "an id is words of a-z, 0-9, _ with points between, found " + quoted(text));
+    if (!is_id(text)) mistake(line.number, "an id is words of a-z, 0-9, _ with points between, found " + quoted(text));
     if (!seen_[name_].insert(text).second) mistake(line.number, quoted(text) + " is listed twice");
   }
   void one_of(const Line& line, const std::string& text, const Words& words) {

@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <regex>
 
 namespace assay::spec {
 namespace {
@@ -20,11 +19,6 @@ std::string kind_of(const YAML::Node& node) {
 }  // namespace
 
 std::string quoted(const std::string& text) { return '"' + text + '"'; }
-
-bool is_identifier(const std::string& text, bool upper) {
-  static const std::regex lower_case("[a-z][a-z0-9_]*"), any_case("[A-Za-z][A-Za-z0-9_]*");
-  return std::regex_match(text, upper ? any_case : lower_case) && text.find("__") == std::string::npos;
-}
 
 std::string Mistake::text() const {
   return path + ":" + std::to_string(line) + ": " + (where.empty() ? "" : where + ": ") + what;
@@ -130,19 +124,16 @@ std::string Reader::identifier(const YAML::Node& node, const std::string& where,
 }
 
 long long Reader::integer(const YAML::Node& node, const std::string& where) {
-  static const std::regex spelling("-?(0|[1-9][0-9]{0,17})");
   const std::string word = node.IsScalar() ? node.Scalar() : "";
-  if (node.IsScalar() && is_plain(node) && std::regex_match(word, spelling)) return std::stoll(word);
+  if (node.IsScalar() && is_plain(node) && is_integer(word)) return std::stoll(word);
   mistake(node, where, "expected an integer, found " + kind_of(node));
   return 0;
 }
 
 double Reader::number(const YAML::Node& node, const std::string& where) {
-  // What YAML 1.1 reads as a number: 1e-6 has no point and is text there, a leading 0 makes an octal number.
-  static const std::regex spelling("-?(0|[1-9][0-9]*)(\\.[0-9]+([eE][-+][0-9]+)?)?");
   const std::string word = node.IsScalar() ? node.Scalar() : "";
   double value = 0;
-  if (!node.IsScalar() || !is_plain(node) || !std::regex_match(word, spelling)) {
+  if (!node.IsScalar() || !is_plain(node) || !is_number(word)) {
     mistake(node, where, "expected a number spelled like 1.0e-6 or 0.5, found " + kind_of(node));
     return 0;
   }

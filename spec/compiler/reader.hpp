@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "spec/compiler/vocabulary.hpp"
+#include "spec/spelling.hpp"
 
 namespace assay::spec {
 
@@ -55,7 +56,5 @@ class Reader {
 };
 
 std::string quoted(const std::string& text);
-/// `[a-z][a-z0-9_]*`, without two underscores in a row; with `upper`, capitals too.
-bool is_identifier(const std::string& text, bool upper);
 
 }  // namespace assay::spec

@@ -2,13 +2,13 @@
 
 #include <filesystem>
 #include <fstream>
-#include <regex>
 #include <set>
 
 #include "reference/core/error.hpp"
 #include "spec/lists.hpp"
 #include "spec/nearest.hpp"
 #include "spec/report/skeleton_parts.hpp"
+#include "spec/spelling.hpp"
 
 namespace assay::spec {
 namespace fs = std::filesystem;
@@ -26,15 +26,14 @@ std::string camel(const std::string& name) {
 }
 
 NewConcept describe(const std::string& concept_path, const std::string& op) {
-  static const std::regex spelling("([a-z0-9_]+)/([a-z0-9_]+)"), name("[a-z][a-z0-9_]*");
-  std::smatch parts;
-  if (!std::regex_match(concept_path, parts, spelling))
-    throw Error("the new concept", "CHAPTER/CONCEPT in lower-case letters, digits and underscores", concept_path);
-  if (!op.empty() && !std::regex_match(op, name))
-    throw Error("the new op", "a name of lower-case letters, digits and underscores", op);
+  const std::size_t slash = concept_path.find('/');
   NewConcept c;
-  c.chapter = parts[1];
-  c.name = parts[2];
+  c.chapter = concept_path.substr(0, slash);
+  c.name = slash == std::string::npos ? "" : concept_path.substr(slash + 1);
+  if (!is_word(c.chapter) || !is_word(c.name))
+    throw Error("the new concept", "CHAPTER/CONCEPT in lower-case letters, digits and underscores", concept_path);
+  if (!op.empty() && !is_identifier(op, false))
+    throw Error("the new op", "a name of lower-case letters, digits and underscores", op);
   std::set<std::string> chapters;
   for (const ListedConcept& one : lists().concepts) chapters.insert(one.chapter);
   if (!chapters.count(c.chapter))

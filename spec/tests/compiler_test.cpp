@@ -158,6 +158,21 @@ TEST(Compiler, AClaimOnATargetNeedsAnOp) {
   EXPECT_TRUE(refused);
 }
 
+TEST(Compiler, AFileNameThatIsNoIdIsRefused) {
+  for (const char* path :
+       {"spec/norm/to-y.md", "spec/norm.md", "spec/norm/x/toy.md", "spec/norm/.md", "spec/norm/toy.txt"}) {
+    const Compiled wrong = compile(path, good_page);
+    ASSERT_FALSE(wrong.mistakes.empty()) << path;
+    EXPECT_NE(wrong.mistakes[0].text().find(":1: expected a file spec/CHAPTER/CONCEPT.md"), std::string::npos) << path;
+  }
+}
+
+TEST(Spelling, Numbers) {
+  for (const char* good : {"0", "-1", "12", "0.5", "-0.25", "1.0e-6", "1.5E+10"}) EXPECT_TRUE(is_number(good)) << good;
+  for (const char* bad : {"", "-", ".5", "1.", "1e-6", "1.0e6", "1.0e-", "010", "00.5", "0x1", "1.0e-6x", "+1", "1_0"})
+    EXPECT_FALSE(is_number(bad)) << bad;
+}
+
 TEST(Compiler, AFileOutsideTheChaptersIsRefused) {
   const Compiled wrong = compile("spec/norms/toy.md", replaced(good_page, "norm.toy", "norms.toy"));
   ASSERT_EQ(wrong.mistakes.size(), 1u);
