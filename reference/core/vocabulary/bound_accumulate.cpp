@@ -52,6 +52,35 @@ double multiplicity(const double* t, Index n) {
   return squares / static_cast<double>(n);
 }
 
+/// Terms with few significant bits lie on a lattice, and all terms of one residue modulo the ulp of a partial sum are
+/// rounded the same way: whole numbers plus 1/4 all lose a quarter to a large sum, odd squares, 1 modulo 8, an eighth.
+/// Had every addition happened where the ulp is q, the error would be the sum of the terms' own roundings to multiples
+/// of q, ties apart. The largest such sum over the top binades of partial sums, beyond two standard deviations of what
+/// independent roundings (which s2 has) leave; binades of terms may not cancel, since orders may separate them.
+double lattice_drift(const BoundModel& m, const double* t, Index n, double reach) {
+  double worst = 0;
+  double q = ulp(*m.acc, reach);
+  for (int level = 0; level < 4; ++level, q /= 2) {
+    constexpr int kBinades = 64;  // below the top of these, terms round to 0: all in the last
+    double sums[kBinades] = {}, counts[kBinades] = {};
+    const double magic = 0x1.8p52 * q;
+    const int top = std::ilogb(reach) + 1;
+    for (Index i = 0; i < n; ++i) {
+      if (t[i] == 0) continue;
+      const double lost = t[i] - ((t[i] + magic) - magic);
+      if (std::fabs(lost) * 2 == q) continue;
+      const int e = static_cast<int>(std::bit_cast<std::uint64_t>(t[i]) >> 52 & 0x7FF) - 1023;
+      const int binade = std::clamp(top - e, 0, kBinades - 1);
+      sums[binade] += lost;
+      ++counts[binade];
+    }
+    double drift = 0;
+    for (int b = 0; b < kBinades; ++b) drift += std::max(0.0, std::fabs(sums[b]) - 2 * q * std::sqrt(counts[b] / 12));
+    worst = std::max(worst, drift);
+  }
+  return worst;
+}
+
 }  // namespace
 
 AlgebraSwitches& algebra_switches() {
@@ -59,7 +88,7 @@ AlgebraSwitches& algebra_switches() {
   return s;
 }
 
-Accumulated accumulate(const BoundModel& m, const double* t, Index n, double errors, bool errorless, double floor) {
+Accumulated accumulate(const BoundModel& m, const double* t, Index n, const Terms& terms) {
   const AlgebraSwitches& on = algebra_switches();
   const Contract& c = *m.contract;
   Accumulated r;
@@ -77,7 +106,7 @@ Accumulated accumulate(const BoundModel& m, const double* t, Index n, double err
   // The largest partial sum of any order: all terms of one sign first.
   const double largest = (absolute + std::fabs(total)) / 2;
   const bool mma = c.kind == Accumulate::mma;
-  if (errorless && on.exactness) {
+  if (terms.known && terms.exact && terms.detect && on.exactness) {
     for (Index i = 0; i < n; ++i) step = std::min(step, lowest_bit(t[i]));
     const int bits = mma ? std::min(c.acc->p(), c.mma_f) : c.acc->p();
     r.exact = largest < pow2(bits) * step && step >= 2 * m.half_step;
@@ -107,12 +136,14 @@ Accumulated accumulate(const BoundModel& m, const double* t, Index n, double err
       m1 = count * largest;
     }
   }
-  const double sum_w = absolute + errors;
+  const double sum_w = absolute + terms.errors;
   if (n > 1) {
     r.s2 = m.variance * m2 * (on.grouping ? multiplicity(t, n) : 1);
     r.growth = gamma(count - 1, c.kind == Accumulate::nearest ? m.u : 2 * m.u);
     r.w = r.growth * sum_w;
     if (c.kind == Accumulate::truncate && on.drift) r.b = m.u * m1;
+    if (c.kind == Accumulate::nearest && terms.known && terms.exact && on.lattice)
+      r.b = lattice_drift(m, t, n, largest);
   }
   if (mma) {
     // A step aligns its K0 products and the accumulator to the largest, truncating at 2^-F of it, then truncates to the
@@ -123,7 +154,7 @@ Accumulated accumulate(const BoundModel& m, const double* t, Index n, double err
     if (on.drift) r.b = steps * (c.mma_k0 + 1) * unit * top + 2 * m.u * m1 * steps / count * 2;
     const double per_step = (c.mma_k0 + 1) * pow2(-c.mma_f) + 2 * m.u;
     r.growth = gamma(steps, per_step);
-    r.w = r.growth * (sum_w + floor) + steps * (c.mma_k0 + 2) * 2 * m.half_step;
+    r.w = r.growth * (sum_w + terms.floor) + steps * (c.mma_k0 + 2) * 2 * m.half_step;
   }
   r.w *= 1 + 0x1p-40;
   return r;

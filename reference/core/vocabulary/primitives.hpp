@@ -18,6 +18,10 @@ T sum(const T* x, Index n, Index stride) {
   return s;
 }
 template <class T>
+T mean(const T* x, Index n, Index stride) {
+  return sum(x, n, stride) / T(static_cast<double>(n));
+}
+template <class T>
 void matmul(const Matrix<T>& x, const Matrix<T>& y, Matrix<T>& z) {
   for (Index i = 0; i < x.rows(); ++i) {
     for (Index j = 0; j < y.cols(); ++j) {
@@ -133,6 +137,8 @@ bool passes(Site s, const double*);
 
 /// sum_i x_i, added by any schedule of the contract's order class. Equal terms carry equal errors.
 Bound sum(const Bound* x, Index n, Index stride);
+/// sum_i x_i / n, as a sum or by Welford's recurrence: never exact for n > 1.
+Bound mean(const Bound* x, Index n, Index stride);
 /// sum_i x_i^2: the errors of x enter twice.
 Bound sum_squares(const Bound* x, Index n, Index stride);
 /// sum_i a_i b_i, one chain of fma from +0. If a and b are the same array, their errors are the same too.

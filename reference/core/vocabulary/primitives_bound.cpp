@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "reference/core/kernels.hpp"
+#include "reference/core/math.hpp"
 #include "reference/core/vocabulary/bound_accumulate.hpp"
 #include "reference/core/vocabulary/bound_groups.hpp"
 #include "reference/core/vocabulary/primitives.hpp"
@@ -98,8 +99,7 @@ Bound products(const Bound* a, Index as, const Bound* b, Index bs, Index n, bool
     r.s2 = from_a.variance() + from_b.variance();
     s.symbols.move_to(r);
   }
-  const bool errorless_terms = !any_error && exact_terms;
-  const Accumulated acc = accumulate(m, t, n, errors, errorless_terms, floor);
+  const Accumulated acc = accumulate(m, t, n, {errors, !any_error, exact_terms, floor});
   if (acc.exact) return r;
   double absolute = 0;
   for (Index i = 0; i < n; ++i) absolute += std::fabs(t[i]);
@@ -125,8 +125,9 @@ Bound products(const Bound* a, Index as, const Bound* b, Index bs, Index n, bool
 
 }  // namespace
 
-Bound sum(const Bound* x, Index n, Index stride) {
-  const BoundModel& m = bound_model();
+namespace {
+
+Bound sum_of(const BoundModel& m, const Bound* x, Index n, Index stride, bool may_be_exact) {
   Space& s = space(n);
   double* t = s.values.data();
   double errors = 0, linear = 0;
@@ -151,7 +152,7 @@ Bound sum(const Bound* x, Index n, Index stride) {
     r.s2 = from.variance();
     s.symbols.move_to(r);
   }
-  const Accumulated acc = accumulate(m, t, n, errors, !any_error);
+  const Accumulated acc = accumulate(m, t, n, {errors, !any_error, true, 0, may_be_exact});
   if (acc.exact) return r;
   double absolute = 0;
   for (Index i = 0; i < n; ++i) absolute += std::fabs(t[i]);
@@ -160,6 +161,34 @@ Bound sum(const Bound* x, Index n, Index stride) {
   r.b = linear + acc.b + own;
   r.w = errors + acc.w + own;
   return finish(m, r);
+}
+
+}  // namespace
+
+Bound sum(const Bound* x, Index n, Index stride) { return sum_of(bound_model(), x, n, stride, true); }
+
+Bound mean(const Bound* x, Index n, Index stride) {
+  const BoundModel& m = bound_model();
+  bool equal = true;  // then the recurrence is exact, and so may the sum be
+  for (Index i = 1; i < n; ++i) equal = equal && x[i * stride].v == x[0].v;
+  Bound total = sum_of(m, x, n, stride, equal);
+  if (!equal && !special(total.v)) {
+    // Welford's mean_j = mean_(j-1) + (x_j - mean_(j-1)) / j rounds mean_j, which weighs j/n in the end: what rounding
+    // the partial sums j mean_j does to total / n, even where those are exact. Its increments add two roundings of x_j
+    // - mean_(j-1).
+    double absolute = 0, squares = 0;
+    const double centre = total.v / static_cast<double>(n);
+    for (Index i = 0; i < n; ++i) {
+      absolute += std::fabs(x[i * stride].v);
+      squares += square(x[i * stride].v - centre);
+    }
+    const double lost = absolute > 0 ? square(static_cast<double>(n)) * m.half_step : 0;  // increments that underflow
+    total.s2 += 2 * m.variance * squares;
+    total.b += lost;
+    total.w +=
+        2 * m.u * absolute * (2 + math::log(static_cast<double>(n))) + lost;  // sum_j |mean_j| <= absolute (1 + ln n)
+  }
+  return finish(m, total) / Bound(static_cast<double>(n));
 }
 
 Bound dot(const Bound* a, Index a_stride, const Bound* b, Index b_stride, Index n) {

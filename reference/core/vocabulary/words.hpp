@@ -257,9 +257,7 @@ Vector<T> sum_rows(const Matrix<T>& x) {
 }
 template <class T>
 Vector<T> mean_rows(const Matrix<T>& x) {
-  const T n(static_cast<double>(x.cols()));
-  return words::reduce_rows(
-      x, [&n](const T* row, Index count, Index stride) { return prim::sum(row, count, stride) / n; });
+  return words::reduce_rows(x, [](const T* row, Index n, Index stride) { return prim::mean(row, n, stride); });
 }
 template <class T>
 Vector<T> sum_cols(const Matrix<T>& x) {
