@@ -103,8 +103,10 @@ void rows() {
   Digest sums, maps, softmax;
   for (const Index n : {1, 7, 8, 9, 100, 513, 4099}) {
     const std::vector<double> x = numbers(5, n, 1.0, 100), w = numbers(6, n, 2.0, 1);
-    std::vector<double> y = x;
+    std::vector<double> y = x, cancelling = numbers(7, n, 1.0, 200);
+    for (Index i = n; i-- > 0;) cancelling.push_back(-cancelling[static_cast<std::size_t>(i)]);
     sums.add(kernels::sum(x.data(), n));
+    sums.add(kernels::sum(cancelling.data(), 2 * n));  // rounding errors alone: every detail of the order shows
     sums.add(kernels::sum_squares(x.data(), n));
     sums.add(kernels::sum_products(x.data(), 1, w.data(), 1, n));
     sums.add(kernels::sum_squared_deviations(x.data(), 0.1, n));
