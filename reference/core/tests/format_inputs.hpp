@@ -29,7 +29,7 @@ template <class Visit>
 void special_inputs(const Row& r, Visit&& visit) {
   const double next = to_double(value(r, r.max_code + 1));
   const double inf = std::numeric_limits<double>::infinity();
-  for (double x : {next, 1.5 * next, 2 * next, 1e300, std::numeric_limits<double>::max(), inf, 5e-324, 1e-310,
+  for (double x : {0.0, next, 1.5 * next, 2 * next, 1e300, std::numeric_limits<double>::max(), inf, 5e-324, 1e-310,
                    std::numeric_limits<double>::min(), 1e-100}) {
     visit(x);
     visit(-x);
