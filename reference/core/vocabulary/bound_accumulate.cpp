@@ -67,12 +67,14 @@ double lattice_drift(const BoundModel& m, const double* t, Index n, double reach
     const int top = std::ilogb(reach) + 1;
     for (Index i = 0; i < n; ++i) {
       if (t[i] == 0) continue;
-      const double lost = t[i] - ((t[i] + magic) - magic);
-      if (std::fabs(lost) * 2 == q) continue;
+      double lost = t[i] - ((t[i] + magic) - magic);
+      // A tie goes to the even neighbour and leaves an even sum: the next tie is decided by the term modulo 2q.
+      const bool tie = std::fabs(lost) * 2 == q;
+      if (tie) lost = t[i] - ((t[i] + 2 * magic) - 2 * magic);
       const int e = static_cast<int>(std::bit_cast<std::uint64_t>(t[i]) >> 52 & 0x7FF) - 1023;
       const int binade = std::clamp(top - e, 0, kBinades - 1);
       sums[binade] += lost;
-      ++counts[binade];
+      counts[binade] += tie ? 3 : 1;  // in units of q^2 / 12
     }
     double drift = 0;
     for (int b = 0; b < kBinades; ++b) drift += std::max(0.0, std::fabs(sums[b]) - 2 * q * std::sqrt(counts[b] / 12));

@@ -1,0 +1,57 @@
+// assay_honest [effort] [seed]: prints the tables of page numerics.verdict.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "tools/experiment/honest.hpp"
+
+using namespace assay::experiment;
+
+int main(int argc, char** argv) {
+  const double effort = argc > 1 ? std::atof(argv[1]) : 1;
+  const auto seed = static_cast<std::uint64_t>(argc > 2 ? std::atoll(argv[2]) : 1);
+  if (!(effort > 0)) {
+    std::fprintf(stderr, "usage: assay_honest [effort > 0] [seed]\n");
+    return 2;
+  }
+  const double z = assay::z_of(assay::kDefaultElements);
+  const Results r = run_honest(effort, seed, z);
+  Tally all;
+  std::printf(
+      "| op | contract | elements | max z | rms z where roundings dominate (elements) | max distance/w | aggregate: "
+      "gain, spread of limit | rejected |\n|---|---|---|---|---|---|---|---|\n");
+  for (const Tally& t : r.honest) {
+    all.add(t);
+    std::printf("| %s | %s | %lld | %.2f | ", t.op.c_str(), t.contract.c_str(), static_cast<long long>(t.elements),
+                t.max_z);
+    if (t.rounding > 0)
+      std::printf("%.2f (%lld)", std::sqrt(t.squares / static_cast<double>(t.rounding)),
+                  static_cast<long long>(t.rounding));
+    else
+      std::printf("-");
+    std::printf(" | %.2f | %.2f, %.2f | %lld of %lld, rows %lld |\n", t.max_of_w, t.max_gain, t.max_spread,
+                static_cast<long long>(t.rejected), static_cast<long long>(t.elements),
+                static_cast<long long>(t.rows_rejected));
+  }
+  std::printf(
+      "\n%lld elements, %lld rows; largest z %.2f; rejected %lld elements, %lld rows by the aggregate test; limit z "
+      "%.2f\n\n| z from |",
+      static_cast<long long>(all.elements), static_cast<long long>(all.rows), all.max_z,
+      static_cast<long long>(all.rejected), static_cast<long long>(all.rows_rejected), z);
+  std::printf(" elements |\n|---|---|\n");
+  for (std::size_t i = 0; i < all.bins.size(); ++i)
+    if (all.bins[i]) std::printf("| %.2f | %lld |\n", static_cast<double>(i) / 4, static_cast<long long>(all.bins[i]));
+  std::printf(
+      "\n| op | contract | planted error | rows | rejected: by an element | by the aggregate | largest "
+      "distance/allowed |\n|---|---|---|---|---|---|---|\n");
+  for (const Kill& k : r.planted)
+    std::printf("| %s | %s | %s | %lld | %lld | %lld | %.3g |\n", k.op.c_str(), k.contract.c_str(), k.bug.c_str(),
+                static_cast<long long>(k.rows), static_cast<long long>(k.by_element),
+                static_cast<long long>(k.by_aggregate), k.largest);
+  std::printf("\n| ramp step | rescaled every | exp | largest distance/allowed |\n|---|---|---|---|\n");
+  for (const Outside& o : run_outside(z))
+    std::printf("| %g | %d | %s | %.3g |\n", o.step, o.tile, o.form == 0 ? "correctly rounded" : "+2 ulp always",
+                o.of_allowed);
+  for (const std::string& f : all.failures) std::printf("rejected: %s\n", f.c_str());
+  return all.rejected + all.rows_rejected == 0 ? 0 : 1;
+}
