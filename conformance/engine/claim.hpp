@@ -1,4 +1,5 @@
 #pragma once
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,7 +32,7 @@ class Check {
 
   /// The case. A property that needs a certain size or option makes such a case from it: `check.with("n", 1)`.
   Case c;
-  Check& with(std::string_view axis, std::int64_t value) { return c.set(axis, value), *this; }
+  Check& with(std::string_view axis, std::int64_t value) { return c.set(axis, value), kept_.reset(), *this; }
   Check& with(std::string_view axis, std::string_view name);
 
   const Contract& contract() const { return contract_; }

@@ -1,0 +1,250 @@
+#include "conformance/engine/run.hpp"
+
+#include <fmt/format.h>
+#include <rapidcheck.h>
+
+#include <chrono>
+#include <optional>
+
+#include "reference/core/verdict.hpp"
+
+namespace assay {
+namespace {
+
+/// RapidCheck calls back at every case; nobody listens.
+class Silence : public rc::detail::TestListener {
+  void onTestCaseFinished(const rc::detail::CaseDescription&) override {}
+  void onShrinkTried(const rc::detail::CaseDescription&, bool) override {}
+  void onTestFinished(const rc::detail::TestMetadata&, const rc::detail::TestResult&) override {}
+};
+
+/// One claim on one target: tries cases and keeps the books.
+class Runner {
+ public:
+  Runner(const Claim& claim, const Page& page, Target& target, const Contract& contract, const RunOptions& options)
+      : claim_(claim), space_(page), target_(target), contract_(contract), options_(options) {
+    result_.claim = claim.page == nullptr ? claim.id + "(" + space_.op().name + ")" : claim.id;
+    result_.target = target.name();
+    result_.contract = contract.spell();
+    result_.says = claim.spec->says;
+    for (const Axis& a : space_.axes()) allowed_.push_back(allowed(a));
+  }
+
+  Result run() {
+    const auto start = std::chrono::steady_clock::now();
+    if (!options_.only_case.empty()) {
+      attempt(Case::parse(space_, options_.only_case));
+    } else {
+      corners();
+      if (!failing_) random();
+    }
+    settle();
+    result_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return result_;
+  }
+
+ private:
+  /// The values of an axis that the target offers; the others are not drawn.
+  std::vector<std::int64_t> allowed(const Axis& a) const {
+    std::vector<std::int64_t> values;
+    if (a.kind != Axis::Kind::option) return values;  // all of [low, high]
+    const OpSpec& op = space_.op();
+    for (std::size_t o = 0; o < op.options.size(); ++o) {
+      if (op.options[o].name != a.name) continue;
+      for (std::int64_t v = a.low; v <= a.high; ++v) {
+        if (target_.offers_option(op, o, static_cast<int>(v))) values.push_back(v);
+      }
+    }
+    if (values.empty()) values.push_back(0);
+    return values;
+  }
+
+  /// Runs one case; false if the property does not hold. Keeps the failure.
+  bool attempt(const Case& c) {
+    Check check(c, &target_, contract_, options_.tier_of.z());
+    try {
+      std::optional<ReadingScope> fp64;
+      if (claim_.spec->on == "definition") fp64.emplace(Reading{&contract_, false, options_.tier_of.z()});
+      claim_.property(check);
+      if (check.compared() == 0) throw Failure{"the property compared nothing", "", "at least one comparison", "none", ""};
+    } catch (const NotOffered& e) {
+      ++result_.skipped;
+      result_.reason = e.what;
+      return true;
+    } catch (const Failure& f) {
+      failing_ = c;
+      result_.failure = f;
+      return false;
+    } catch (const Error& e) {
+      failing_ = c;
+      result_.failure = {std::string("error: ") + e.what(), "", "", "", ""};
+      return false;
+    }
+    ++result_.cases;
+    result_.compared += check.compared();
+    result_.largest_z = std::max(result_.largest_z, check.largest_z());
+    return true;
+  }
+
+  void count(const Case& c) {
+    for (std::size_t i = 0; i < space_.axes().size(); ++i) {
+      const Axis& a = space_.axes()[i];
+      if (a.kind == Axis::Kind::option) ++result_.drawn[a.name + "=" + a.names[static_cast<std::size_t>(c.values()[i])]];
+    }
+  }
+
+  bool offered(const Case& c) const {
+    for (std::size_t i = 0; i < allowed_.size(); ++i) {
+      const auto& values = allowed_[i];
+      if (!values.empty() && std::find(values.begin(), values.end(), c.values()[i]) == values.end()) return false;
+    }
+    return true;
+  }
+
+  void corners() {
+    for (const std::string& text : space_.page().cases.corners) {
+      const Case c = Case::parse(space_, text);
+      if (!offered(c)) {
+        ++result_.skipped;
+        continue;
+      }
+      count(c);
+      if (!attempt(c)) return shrink(c);
+    }
+  }
+
+  void random() {
+    const int cases = options_.cases >= 0 ? options_.cases : options_.tier_of.cases;
+    if (cases > 0) check(cases, options_.seed, [this] { return drawn(); });
+  }
+
+  /// A corner that fails is shrunk as a random case would be: each coordinate towards its default, while it still fails.
+  void shrink(const Case& corner) {
+    Case smallest = corner;
+    const Failure first = result_.failure;
+    for (bool smaller = true; smaller;) {
+      smaller = false;
+      for (std::size_t i = 0; i < space_.axes().size(); ++i) {
+        const Axis& a = space_.axes()[i];
+        const std::int64_t goal = a.kind == Axis::Kind::size ? a.low : a.kind == Axis::Kind::also ? a.standard : 0;
+        for (std::int64_t v = goal; v != smallest.values()[i]; v = v + (smallest.values()[i] - v + 1) / 2) {
+          std::vector<std::int64_t> values = smallest.values();
+          values[i] = v;
+          const Case tried(space_, values);
+          if (offered(tried) && !attempt(tried)) {
+            smallest = tried;
+            smaller = true;
+            break;
+          }
+          if (v > smallest.values()[i]) break;
+        }
+      }
+    }
+    attempt(smallest);
+    failing_ = smallest;
+  }
+
+  /// Draws a case inside RapidCheck. inRange scales with the size and would never reach the last values: so resize.
+  Case drawn() {
+    std::vector<std::int64_t> values;
+    for (std::size_t i = 0; i < space_.axes().size(); ++i) {
+      const Axis& a = space_.axes()[i];
+      const auto& choice = allowed_[i];
+      const std::int64_t n = choice.empty() ? a.high - a.low + 1 : static_cast<std::int64_t>(choice.size());
+      const std::int64_t at = *rc::gen::resize(100, rc::gen::inRange<std::int64_t>(0, n));
+      values.push_back(choice.empty() ? a.low + at : choice[static_cast<std::size_t>(at)]);
+    }
+    return {space_, values};
+  }
+
+  template <class Draw>
+  void check(int cases, std::uint64_t seed, Draw draw) {
+    rc::detail::TestParams params;
+    params.seed = seed;
+    params.maxSuccess = cases;
+    Silence silence;
+    std::exception_ptr broken;
+    std::optional<Case> last_failing;
+    Failure last_failure;
+    rc::detail::checkTestable(
+        [&] {
+          const Case c = draw();
+          if (!last_failing) count(c);
+          bool holds = true;
+          try {
+            holds = attempt(c);
+          } catch (...) {  // kept and thrown again below, outside RapidCheck
+            broken = std::current_exception();
+          }
+          if (!holds) {
+            last_failing = c;
+            last_failure = result_.failure;
+          }
+          RC_ASSERT(holds);
+        },
+        rc::detail::TestMetadata{claim_.id, claim_.id}, params, silence, std::unordered_map<std::string, rc::detail::Reproduce>{});
+    if (broken) std::rethrow_exception(broken);
+    if (last_failing) {
+      failing_ = last_failing;
+      result_.failure = last_failure;
+    }
+  }
+
+  void settle() {
+    if (failing_) {
+      result_.verdict = Result::Verdict::failed;
+      result_.failing_case = failing_->spell();
+      return;
+    }
+    if (result_.cases == 0) {
+      result_.verdict = result_.skipped > 0 ? Result::Verdict::not_offered : Result::Verdict::broken;
+      if (result_.skipped == 0) result_.reason = "no case ran";
+      return;
+    }
+    if (options_.only_case.empty() && options_.cases < 0 && options_.tier_of.name != "quick") require_all_drawn();
+  }
+
+  void require_all_drawn() {
+    for (std::size_t i = 0; i < allowed_.size(); ++i) {
+      const Axis& a = space_.axes()[i];
+      for (const std::int64_t v : allowed_[i]) {
+        const std::string key = a.name + "=" + a.names[static_cast<std::size_t>(v)];
+        if (result_.drawn[key] > 0) continue;
+        result_.verdict = Result::Verdict::broken;
+        result_.reason = "the option value " + key + " was never drawn";
+      }
+    }
+  }
+
+  const Claim& claim_;
+  Space space_;
+  Target& target_;
+  const Contract& contract_;
+  const RunOptions& options_;
+  std::vector<std::vector<std::int64_t>> allowed_;
+  std::optional<Case> failing_;
+  Result result_;
+};
+
+}  // namespace
+
+double Tier::z() const { return z_of(elements); }
+
+const Tier& tier(const std::string& name) {
+  static const std::vector<Tier> tiers = {{"quick", 20, 1e6}, {"default", 150, 4e7}, {"thorough", 2000, 1e9}};
+  for (const Tier& t : tiers) {
+    if (t.name == name) return t;
+  }
+  throw Error("no such tier", "quick, default or thorough", name);
+}
+
+bool applies(const Claim& claim, const Target& target) {
+  if (claim.spec->on == "definition") return target.name() == "reference";
+  return claim.spec->on == "target";
+}
+
+Result run_claim(const Claim& claim, const Page& page, Target& target, const Contract& contract, const RunOptions& options) {
+  return Runner(claim, page, target, contract, options).run();
+}
+
+}  // namespace assay

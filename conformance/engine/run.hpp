@@ -1,0 +1,51 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "conformance/engine/claim.hpp"
+
+namespace assay {
+
+/// How much is asked. N is the number of elements a run of this tier may judge; z follows from it (spec/numerics/verdict.md).
+struct Tier {
+  std::string name;
+  int cases;         // per claim, target and contract, after the corners
+  double elements;   // N
+  double z() const;
+};
+/// quick, default, thorough. Throws Error naming them.
+const Tier& tier(const std::string& name);
+
+struct RunOptions {
+  Tier tier_of;
+  int cases = -1;  // overrides the tier's
+  std::uint64_t seed = 1;
+  std::string only_case;  // run just this one
+};
+
+/// What became of one claim on one target under one contract.
+struct Result {
+  enum class Verdict { passed, failed, not_offered, broken };
+  std::string claim, target, contract, says;
+  Verdict verdict = Verdict::passed;
+  long long cases = 0, compared = 0, skipped = 0;  // skipped: cases whose options or outputs the target does not offer
+  double largest_z = 0, seconds = 0;
+  Failure failure;          // if failed
+  std::string failing_case;  // shrunk, spelled
+  std::string reason;        // if not offered or broken
+  std::string fingerprint;   // what reproduces the failing output, if something does
+  std::string waiver;        // tracker id, if a waiver covers the failure
+  std::map<std::string, long long> drawn;  // "empty_row=nan" -> how often an option value was drawn
+};
+
+/// Whether a claim can be asked of this target at all: on: definition claims are asked of `reference` only.
+bool applies(const Claim& claim, const Target& target);
+
+/// Runs a claim on a target under one contract: the corner list, then random cases, shrunk on failure. A claim that compared
+/// nothing, or whose option values were not all drawn, is `broken`.
+Result run_claim(const Claim& claim, const Page& page, Target& target, const Contract& contract, const RunOptions& options);
+
+}  // namespace assay
