@@ -10,7 +10,8 @@
 
 namespace assay {
 
-/// A tensor as the engine holds it: doubles that are values of `format`, so equal values are equal bits (NaN is one value).
+/// A tensor as the engine holds it: doubles that are values of `format`, so equal values are equal bits (NaN is one
+/// value).
 struct Named {
   std::string name;
   Tensor<double> value;

@@ -25,7 +25,8 @@ std::int64_t read_value(const Axis& axis, std::string_view text) {
   std::int64_t value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc() || end != text.data() + text.size() || value < axis.low || value > axis.high) {
-    throw Error("case: bad value of " + axis.name, std::to_string(axis.low) + ".." + std::to_string(axis.high), std::string(text));
+    throw Error("case: bad value of " + axis.name, std::to_string(axis.low) + ".." + std::to_string(axis.high),
+                std::string(text));
   }
   return value;
 }
@@ -45,9 +46,12 @@ const std::vector<std::string>& mask_patterns() {
 }
 
 Space::Space(const Page& page) : page_(&page), op_(nullptr) {
-  if (page.has_op) op_ = &page.op;
-  else if (!page.uses.empty()) op_ = &page_of_op(page.uses).op;
-  else throw Error("page has no op and uses none", "op: or uses: in the front matter", page.id);
+  if (page.has_op)
+    op_ = &page.op;
+  else if (!page.uses.empty())
+    op_ = &page_of_op(page.uses).op;
+  else
+    throw Error("page has no op and uses none", "op: or uses: in the front matter", page.id);
   for (const Range& r : page.cases.sizes) {
     axes_.push_back({r.name, Axis::Kind::size, r.low, r.high, std::clamp<std::int64_t>(3, r.low, r.high), {}});
   }
@@ -61,7 +65,8 @@ Space::Space(const Page& page) : page_(&page), op_(nullptr) {
   }
   for (const TensorSpec& t : op_->inputs) {
     if (t.dtype != "bool") continue;
-    axes_.push_back({t.name + "_is", Axis::Kind::mask, 0, static_cast<std::int64_t>(mask_patterns().size()) - 1, 0, mask_patterns()});
+    axes_.push_back({t.name + "_is", Axis::Kind::mask, 0, static_cast<std::int64_t>(mask_patterns().size()) - 1, 0,
+                     mask_patterns()});
   }
   const auto& profiles = page.cases.profiles;
   axes_.push_back({"profile", Axis::Kind::profile, 0, static_cast<std::int64_t>(profiles.size()) - 1, 0, profiles});
@@ -85,7 +90,8 @@ Case::Case(const Space& space, std::vector<std::int64_t> values) : space_(&space
   for (std::size_t i = 0; i < values_.size(); ++i) {
     const Axis& a = space.axes()[i];
     if (values_[i] < a.low || values_[i] > a.high) {
-      throw Error("case: value out of range for " + a.name, std::to_string(a.low) + ".." + std::to_string(a.high), std::to_string(values_[i]));
+      throw Error("case: value out of range for " + a.name, std::to_string(a.low) + ".." + std::to_string(a.high),
+                  std::to_string(values_[i]));
     }
   }
 }
@@ -114,7 +120,8 @@ std::string Case::spell() const {
   for (std::size_t i = 0; i < values_.size(); ++i) {
     const Axis& a = space_->axes()[i];
     if (values_[i] == a.standard && a.kind != Axis::Kind::size) continue;
-    s += (s.empty() ? "" : " ") + a.name + "=" + (a.names.empty() ? std::to_string(values_[i]) : a.names[static_cast<std::size_t>(values_[i])]);
+    s += (s.empty() ? "" : " ") + a.name + "=" +
+         (a.names.empty() ? std::to_string(values_[i]) : a.names[static_cast<std::size_t>(values_[i])]);
   }
   return s;
 }

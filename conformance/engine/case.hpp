@@ -8,7 +8,8 @@
 
 namespace assay {
 
-/// One coordinate of a case: an integer in [low, high], or one of `names` (then low = 0). The default of a name is the first.
+/// One coordinate of a case: an integer in [low, high], or one of `names` (then low = 0). The default of a name is the
+/// first.
 struct Axis {
   enum class Kind { size, option, also, mask, profile, seed };
   std::string name;
@@ -17,8 +18,8 @@ struct Axis {
   std::vector<std::string> names;
 };
 
-/// What cases of a page's claims are made of: sizes, options, further parameters, patterns of boolean inputs (`mask_is`), value
-/// profile, seed. Derived from the page.
+/// What cases of a page's claims are made of: sizes, options, further parameters, patterns of boolean inputs
+/// (`mask_is`), value profile, seed. Derived from the page.
 class Space {
  public:
   explicit Space(const Page& page);

@@ -21,7 +21,9 @@ std::string index_text(const Shape& shape, Index flat) {
   return to_string(at);
 }
 
-bool same(double x, double y) { return (std::isnan(x) && std::isnan(y)) || (x == y && std::signbit(x) == std::signbit(y)); }
+bool same(double x, double y) {
+  return (std::isnan(x) && std::isnan(y)) || (x == y && std::signbit(x) == std::signbit(y));
+}
 
 /// Whether two exact sides could be the same number: both NaN, both the same infinity, or within both worst cases.
 bool may_equal(const Bound& x, const Bound& y) {
@@ -51,7 +53,8 @@ std::int64_t Check::pick(std::string_view name, std::int64_t low, std::int64_t h
   std::uint32_t hash = 2166136261U;  // FNV-1a
   for (const char ch : name) hash = (hash ^ static_cast<unsigned char>(ch)) * 16777619U;
   const auto seed = static_cast<std::uint64_t>(c["seed"]);
-  const auto words = philox4x32({hash, 0, 0, 0x7069636bU}, {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)});
+  const auto words =
+      philox4x32({hash, 0, 0, 0x7069636bU}, {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)});
   return low + static_cast<std::int64_t>(words[0] % static_cast<std::uint64_t>(high - low + 1));
 }
 
@@ -59,7 +62,9 @@ const Tensors Check::run(const Call& call, const Layout& layout) {
   Answer answer = target_->run(call, layout);
   if (answer.kind == Answer::Kind::unsupported) throw NotOffered{answer.message};
   if (answer.kind != Answer::Kind::ok) fail({answer.message, "", "a result", "none", ""});
-  if (!answer.unwritten.empty()) fail({"the output was not fully written", "output " + answer.unwritten[0], "every element written", "the poison it held before the call", ""});
+  if (!answer.unwritten.empty())
+    fail({"the output was not fully written", "output " + answer.unwritten[0], "every element written",
+          "the poison it held before the call", ""});
   return answer.outputs;
 }
 
@@ -93,9 +98,10 @@ void Check::accurate(const Call& call, const Tensors& outputs, const std::string
   if (at == defined.end()) throw Error("the definition has no such output", "an output of " + call.op->name, output);
   const Tensor<Bound>& y = at->second;
   const Named& o = outputs.find(output);
-  if (o.value.shape() != y.shape()) fail({"wrong shape", "output " + output, to_string(y.shape()), to_string(o.value.shape()), ""});
+  if (o.value.shape() != y.shape())
+    fail({"wrong shape", "output " + output, to_string(y.shape()), to_string(o.value.shape()), ""});
   for (Index i = 0, n = y.size(); i < n; ++i) {
-    const Verdict v = judge(y.at_flat(i), o.value.at_flat(i), *o.format, call.contract.out_round);
+    const Verdict v = judge(y.at_flat(i), o.value.at_flat(i), *o.format, call.contract.out_round, z_);
     ++compared_;
     if (v.accepted) {
       largest_z_ = std::max(largest_z_, v.z);
@@ -103,9 +109,22 @@ void Check::accurate(const Call& call, const Tensors& outputs, const std::string
     }
     fail({"not within the bound of the definition", fmt::format("output {} at {}", output, index_text(y.shape(), i)),
           number(y.at_flat(i).v), number(o.value.at_flat(i)),
-          fmt::format("{:.3g} from the values that round to it, found {:.3g} ({:.3g} times)", v.allowed, v.distance, v.distance / v.allowed)});
+          fmt::format("{:.3g} from the values that round to it, found {:.3g} ({:.3g} times)", v.allowed, v.distance,
+                      v.distance / v.allowed)});
   }
-  if (y.size() == 0) ++compared_;
+  if (y.size() == 0) {
+    ++compared_;
+    return;
+  }
+  // What is too small for one element may show in all of them: along the output itself, and in the mean square.
+  const Tensor<Bound> bounds = y.clone();
+  const Tensor<double> observed = o.value.clone();
+  const Aggregate a = judge_aggregate(bounds.data(), observed.data(), y.size(), *o.format, call.contract.out_round, z_);
+  if (a.accepted) return;
+  const bool gain = !(std::fabs(a.gain) <= a.gain_allowed);
+  fail({gain ? "the output as a whole is too large or too small: a systematic error below what one element shows"
+             : "the errors as a whole are larger than independent roundings explain",
+        "output " + output, "", fmt::format("{:.4g}", gain ? a.gain : a.spread), fmt::format("{:.4g}", gain ? a.gain_allowed : a.spread_allowed)});
 }
 
 void Check::agree(const std::string& what, const Bound& left, const Bound& right) {
@@ -115,12 +134,14 @@ void Check::agree(const std::string& what, const Bound& left, const Bound& right
 }
 
 void Check::agree(const std::string& what, const Tensor<Bound>& left, const Tensor<Bound>& right) {
-  if (left.shape() != right.shape()) fail({what + ": shapes differ", "", to_string(right.shape()), to_string(left.shape()), ""});
+  if (left.shape() != right.shape())
+    fail({what + ": shapes differ", "", to_string(right.shape()), to_string(left.shape()), ""});
   if (left.size() == 0) ++compared_;
   for (Index i = 0, n = left.size(); i < n; ++i) {
     const Bound &x = left.at_flat(i), &y = right.at_flat(i);
     ++compared_;
-    if (!may_equal(x, y)) fail({what, "at " + index_text(left.shape(), i), number(y.v), number(x.v), fmt::format("{:.3g}", x.w + y.w)});
+    if (!may_equal(x, y))
+      fail({what, "at " + index_text(left.shape(), i), number(y.v), number(x.v), fmt::format("{:.3g}", x.w + y.w)});
   }
 }
 
@@ -139,12 +160,14 @@ void Check::same_bits(const std::string& what, double left, double right) {
 }
 
 void Check::same_bits(const std::string& what, const Tensor<double>& left, const Tensor<double>& right) {
-  if (left.shape() != right.shape()) fail({what + ": shapes differ", "", to_string(right.shape()), to_string(left.shape()), ""});
+  if (left.shape() != right.shape())
+    fail({what + ": shapes differ", "", to_string(right.shape()), to_string(left.shape()), ""});
   if (left.size() == 0) ++compared_;
   for (Index i = 0, n = left.size(); i < n; ++i) {
     ++compared_;
     if (!same(left.at_flat(i), right.at_flat(i))) {
-      fail({what, "at " + index_text(left.shape(), i), number(right.at_flat(i)), number(left.at_flat(i)), "the same bits"});
+      fail({what, "at " + index_text(left.shape(), i), number(right.at_flat(i)), number(left.at_flat(i)),
+            "the same bits"});
     }
   }
 }

@@ -15,9 +15,9 @@ namespace assay {
 
 /// Why a property does not hold, in the order a person reads it.
 struct Failure {
-  std::string what;                     // in words
-  std::string where;                    // "output p at [3, 17]"
-  std::string expected, got, allowed;   // may be empty
+  std::string what;                    // in words
+  std::string where;                   // "output p at [3, 17]"
+  std::string expected, got, allowed;  // may be empty
 };
 
 /// A case that the target does not offer (an option, an output).
@@ -58,7 +58,8 @@ class Check {
   /// The same for one output.
   void accurate(const Call& call, const Tensors& outputs, const std::string& output);
 
-  // ---- on: definition. Sides are evaluated in Bound under contract fp64: equal iff they differ by at most both worst cases.
+  // ---- on: definition. Sides are evaluated in Bound under contract fp64: equal iff they differ by at most both worst
+  // cases.
   template <class T>
   Matrix<T> matrix(std::string_view input) const {
     return Eval<T>(kept_call()).matrix(input);
@@ -120,8 +121,8 @@ struct RegisterClaim {
 
 #define ASSAY_JOIN2(a, b) a##b
 #define ASSAY_JOIN(a, b) ASSAY_JOIN2(a, b)
-#define CLAIM(id)                                                                                                 \
-  static void ASSAY_JOIN(assay_claim_, __LINE__)(::assay::Check&);                                                \
+#define CLAIM(id)                                                                                                      \
+  static void ASSAY_JOIN(assay_claim_, __LINE__)(::assay::Check&);                                                     \
   static const ::assay::RegisterClaim ASSAY_JOIN(assay_register_, __LINE__)(#id, &ASSAY_JOIN(assay_claim_, __LINE__)); \
   static void ASSAY_JOIN(assay_claim_, __LINE__)(::assay::Check & check)
 

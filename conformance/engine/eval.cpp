@@ -41,7 +41,8 @@ Tensors cut(const Tensors& tensors, const OpSpec& op, Index first, Index last) {
   Tensors part;
   for (const Named& t : tensors.all()) {
     Tensor<double> value = t.value;
-    const auto spec = std::find_if(op.inputs.begin(), op.inputs.end(), [&](const TensorSpec& s) { return s.name == t.name; });
+    const auto spec =
+        std::find_if(op.inputs.begin(), op.inputs.end(), [&](const TensorSpec& s) { return s.name == t.name; });
     if (spec != op.inputs.end() && !spec->shape.empty() && spec->shape[0] == op.rows) {
       Shape shape = value.shape();
       shape[0] = last - first;
@@ -74,7 +75,8 @@ Matrix<T> Eval<T>::matrix(std::string_view input) const {
   if constexpr (std::is_same_v<T, double>) return x;
   Matrix<T> z = Matrix<T>::uninitialised(x.rows(), x.cols());
   for (Index i = 0; i < x.rows(); ++i) {
-    for (Index j = 0; j < x.cols(); ++j) z(i, j) = moves ? lift_along<T>(x(i, j), directions[input].matrix()(i, j), i) : lift<T>(x(i, j), i);
+    for (Index j = 0; j < x.cols(); ++j)
+      z(i, j) = moves ? lift_along<T>(x(i, j), directions[input].matrix()(i, j), i) : lift<T>(x(i, j), i);
   }
   return z;
 }
@@ -84,7 +86,8 @@ Vector<T> Eval<T>::vector(std::string_view input) const {
   const Vector<double> x = call[input].vector();
   const bool moves = directions.has(input);
   Vector<T> z(x.size());
-  for (Index i = 0; i < x.size(); ++i) z[i] = moves ? lift_along<T>(x[i], directions[input].vector()[i], i) : lift<T>(x[i], i);
+  for (Index i = 0; i < x.size(); ++i)
+    z[i] = moves ? lift_along<T>(x[i], directions[input].vector()[i], i) : lift<T>(x[i], i);
   return z;
 }
 
@@ -107,7 +110,8 @@ Mask Eval<T>::mask(std::string_view input) const {
 template <class T>
 const Tensor<T>& Eval<T>::operator[](const std::string& name) const {
   const auto at = outputs_.find(name);
-  if (at == outputs_.end()) throw Error("the definition of " + call.op->name + " has no such output", "an output of the page", name);
+  if (at == outputs_.end())
+    throw Error("the definition of " + call.op->name + " has no such output", "an output of the page", name);
   return at->second;
 }
 
@@ -121,7 +125,8 @@ const Definition& definition_of(std::string_view op) {
   throw Error("no definition is registered for this op", "an op with a definition", std::string(op));
 }
 bool has_definition(std::string_view op) {
-  return std::any_of(definition_list().begin(), definition_list().end(), [op](const Definition& d) { return d.op == op; });
+  return std::any_of(definition_list().begin(), definition_list().end(),
+                     [op](const Definition& d) { return d.op == op; });
 }
 
 RegisterDefinition::RegisterDefinition(const Definition& d) { definition_list().push_back(d); }
@@ -173,8 +178,8 @@ std::map<std::string, Tensor<T>> evaluate(const Call& call, const Tensors& direc
   return whole;
 }
 
-#define ASSAY_EVAL(T)        \
-  template class Eval<T>;    \
+#define ASSAY_EVAL(T)     \
+  template class Eval<T>; \
   template std::map<std::string, Tensor<T>> evaluate<T>(const Call&, const Tensors&);
 ASSAY_READINGS(ASSAY_EVAL)
 

@@ -74,12 +74,12 @@ struct RegisterSecondOpinion {
   explicit RegisterSecondOpinion(const SecondOpinion& s);
 };
 
-#define DEFINITION(concept_id, op, function)                                                                             \
-  static const ::assay::RegisterDefinition assay_definition_##op(                                                        \
-      {#op, #concept_id, &function<double>, &function<::assay::Bound>, &function<::assay::Dual>, &function<::assay::Flow>, \
-       &function<::assay::Count>, &function<::assay::Wide>});
-#define SECOND_OPINION(op)                                                                          \
-  static void assay_second_##op(::assay::Eval<::assay::Wide>& e);                                   \
+#define DEFINITION(concept_id, op, function)                                                     \
+  static const ::assay::RegisterDefinition assay_definition_##op(                                \
+      {#op, #concept_id, &function<double>, &function<::assay::Bound>, &function<::assay::Dual>, \
+       &function<::assay::Flow>, &function<::assay::Count>, &function<::assay::Wide>});
+#define SECOND_OPINION(op)                                                                           \
+  static void assay_second_##op(::assay::Eval<::assay::Wide>& e);                                    \
   static const ::assay::RegisterSecondOpinion assay_register_second_##op({#op, &assay_second_##op}); \
   static void assay_second_##op(::assay::Eval<::assay::Wide>& e)
 

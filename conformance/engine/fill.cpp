@@ -14,10 +14,12 @@ bool draw(std::uint64_t seed, std::uint32_t tensor, Index row, Index col, std::u
 }
 
 /// 1 keeps, 0 removes; the patterns of mask_patterns().
-double mask_bit(const std::string& pattern, std::uint64_t seed, std::uint32_t tensor, Index row, Index col, Index cols) {
+double mask_bit(const std::string& pattern, std::uint64_t seed, std::uint32_t tensor, Index row, Index col,
+                Index cols) {
   if (pattern == "random") return !draw(seed, tensor, row, col, 3);
-  if (pattern == "empty_rows") return row % 2 == 1 && !draw(seed, tensor, row, col, 3);  // every other row keeps nothing
-  if (pattern == "head") return col >= (cols + 1) / 2;                                   // the first half is removed
+  if (pattern == "empty_rows")
+    return row % 2 == 1 && !draw(seed, tensor, row, col, 3);  // every other row keeps nothing
+  if (pattern == "head") return col >= (cols + 1) / 2;        // the first half is removed
   if (pattern == "tail") return col < (cols + 1) / 2;
   if (pattern == "single") return col == (row * 7 + static_cast<Index>(seed % 5)) % (cols > 0 ? cols : 1);
   return 1;  // full

@@ -77,24 +77,29 @@ Buffer buffer_of(const std::string& name, const Format& f, const Shape& shape, b
 
 static_assert(std::endian::native == std::endian::little);
 
-Request make_request(const std::string& target, const Call& call, const std::vector<std::string>& outputs, const Layout& layout) {
+Request make_request(const std::string& target, const Call& call, const std::vector<std::string>& outputs,
+                     const Layout& layout) {
   Request r;
   r.target = target;
   r.op = call.op->name;
   r.contract = call.contract.spell();
   r.guard = layout.guard_before ? Guard::before : Guard::after;
   r.poison = layout.other_poison ? kOtherPoison : kPoison;
-  for (std::size_t i = 0; i < call.options.size(); ++i) r.options.push_back({call.op->options[i].name, call.option_text(i), call.options[i]});
+  for (std::size_t i = 0; i < call.options.size(); ++i)
+    r.options.push_back({call.op->options[i].name, call.option_text(i), call.options[i]});
   for (const Named& t : call.inputs.all()) {
     Buffer b = buffer_of(t.name, *t.format, t.value.shape(), layout.strided);
     const std::size_t width = bytes_of(*t.format);
     b.bytes.assign(span(b.shape, b.strides) * width, std::byte{0xEE});
-    for_each(b.shape, b.strides, [&](Index flat, Index offset) { put(b.bytes.data() + static_cast<std::size_t>(offset) * width, *t.format, t.value.at_flat(flat)); });
+    for_each(b.shape, b.strides, [&](Index flat, Index offset) {
+      put(b.bytes.data() + static_cast<std::size_t>(offset) * width, *t.format, t.value.at_flat(flat));
+    });
     r.inputs.push_back(std::move(b));
   }
   for (const TensorSpec& spec : call.op->outputs) {
     for (const std::string& wanted : outputs) {
-      if (spec.name == wanted) r.outputs.push_back(buffer_of(spec.name, format_of(spec, call.contract), shape_of(spec, call), layout.strided));
+      if (spec.name == wanted)
+        r.outputs.push_back(buffer_of(spec.name, format_of(spec, call.contract), shape_of(spec, call), layout.strided));
     }
   }
   return r;
@@ -124,7 +129,9 @@ Answer read_reply(const Reply& reply, const Request& request, const Call& call) 
     const Format& f = format_of(*spec, call.contract);
     const std::size_t width = bytes_of(f);
     Tensor<double> value(b.shape);
-    for_each(b.shape, b.strides, [&](Index flat, Index offset) { value.data()[flat] = get(b.bytes.data() + static_cast<std::size_t>(offset) * width, f); });
+    for_each(b.shape, b.strides, [&](Index flat, Index offset) {
+      value.data()[flat] = get(b.bytes.data() + static_cast<std::size_t>(offset) * width, f);
+    });
     a.outputs.set(b.name, value, &f);
     if (!untouched(b, request.poison).empty()) a.unwritten.push_back(b.name);
   }

@@ -7,9 +7,10 @@
 
 namespace assay {
 
-/// A call as bytes for a worker: inputs encoded in their formats, outputs of the wanted names, laid out as `layout` says.
-/// Output shapes are those of the op's page in this call.
-Request make_request(const std::string& target, const Call& call, const std::vector<std::string>& outputs, const Layout& layout);
+/// A call as bytes for a worker: inputs encoded in their formats, outputs of the wanted names, laid out as `layout`
+/// says. Output shapes are those of the op's page in this call.
+Request make_request(const std::string& target, const Call& call, const std::vector<std::string>& outputs,
+                     const Layout& layout);
 
 /// The reply's outputs decoded, or why there are none.
 Answer read_reply(const Reply& reply, const Request& request, const Call& call);

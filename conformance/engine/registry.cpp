@@ -21,7 +21,8 @@ std::vector<Claim> resolve() {
         if (spec.id == claim.id) claim.spec = &spec, claim.page = &p;
       }
     }
-    if (claim.spec == nullptr) throw Error("a claim is registered that is on no page", "a claim of a page in spec/", claim.id);
+    if (claim.spec == nullptr)
+      throw Error("a claim is registered that is on no page", "a claim of a page in spec/", claim.id);
     list.push_back(claim);
   }
   std::sort(list.begin(), list.end(), [](const Claim& a, const Claim& b) { return a.id < b.id; });
@@ -35,7 +36,12 @@ std::vector<Claim> resolve_universal() {
   static const std::vector<ClaimSpec> specs = [] {
     std::vector<ClaimSpec> all;
     for (const Claim& c : registered()) {
-      if (c.id.starts_with(universal)) all.push_back({c.id, "exact", "target", ""});
+      if (!c.id.starts_with(universal)) continue;
+      ClaimSpec spec;
+      spec.id = c.id;
+      spec.kind = "exact";
+      spec.on = "target";
+      all.push_back(spec);
     }
     return all;
   }();

@@ -66,7 +66,8 @@ class Runner {
       std::optional<ReadingScope> fp64;
       if (claim_.spec->on == "definition") fp64.emplace(Reading{&contract_, false, options_.tier_of.z()});
       claim_.property(check);
-      if (check.compared() == 0) throw Failure{"the property compared nothing", "", "at least one comparison", "none", ""};
+      if (check.compared() == 0)
+        throw Failure{"the property compared nothing", "", "at least one comparison", "none", ""};
     } catch (const NotOffered& e) {
       ++result_.skipped;
       result_.reason = e.what;
@@ -89,7 +90,8 @@ class Runner {
   void count(const Case& c) {
     for (std::size_t i = 0; i < space_.axes().size(); ++i) {
       const Axis& a = space_.axes()[i];
-      if (a.kind == Axis::Kind::option) ++result_.drawn[a.name + "=" + a.names[static_cast<std::size_t>(c.values()[i])]];
+      if (a.kind == Axis::Kind::option)
+        ++result_.drawn[a.name + "=" + a.names[static_cast<std::size_t>(c.values()[i])]];
     }
   }
 
@@ -118,7 +120,8 @@ class Runner {
     if (cases > 0) check(cases, options_.seed, [this] { return drawn(); });
   }
 
-  /// A corner that fails is shrunk as a random case would be: each coordinate towards its default, while it still fails.
+  /// A corner that fails is shrunk as a random case would be: each coordinate towards its default, while it still
+  /// fails.
   void shrink(const Case& corner) {
     Case smallest = corner;
     const Failure first = result_.failure;
@@ -182,7 +185,8 @@ class Runner {
           }
           RC_ASSERT(holds);
         },
-        rc::detail::TestMetadata{claim_.id, claim_.id}, params, silence, std::unordered_map<std::string, rc::detail::Reproduce>{});
+        rc::detail::TestMetadata{claim_.id, claim_.id}, params, silence,
+        std::unordered_map<std::string, rc::detail::Reproduce>{});
     if (broken) std::rethrow_exception(broken);
     if (last_failing) {
       failing_ = last_failing;
@@ -243,7 +247,8 @@ bool applies(const Claim& claim, const Target& target) {
   return claim.spec->on == "target";
 }
 
-Result run_claim(const Claim& claim, const Page& page, Target& target, const Contract& contract, const RunOptions& options) {
+Result run_claim(const Claim& claim, const Page& page, Target& target, const Contract& contract,
+                 const RunOptions& options) {
   return Runner(claim, page, target, contract, options).run();
 }
 

@@ -9,11 +9,12 @@
 
 namespace assay {
 
-/// How much is asked. N is the number of elements a run of this tier may judge; z follows from it (spec/numerics/verdict.md).
+/// How much is asked. N is the number of elements a run of this tier may judge; z follows from it
+/// (spec/numerics/verdict.md).
 struct Tier {
   std::string name;
-  int cases;         // per claim, target and contract, after the corners
-  double elements;   // N
+  int cases;        // per claim, target and contract, after the corners
+  double elements;  // N
   double z() const;
 };
 /// quick, default, thorough. Throws Error naming them.
@@ -33,19 +34,20 @@ struct Result {
   Verdict verdict = Verdict::passed;
   long long cases = 0, compared = 0, skipped = 0;  // skipped: cases whose options or outputs the target does not offer
   double largest_z = 0, seconds = 0;
-  Failure failure;          // if failed
-  std::string failing_case;  // shrunk, spelled
-  std::string reason;        // if not offered or broken
-  std::string fingerprint;   // what reproduces the failing output, if something does
-  std::string waiver;        // tracker id, if a waiver covers the failure
+  Failure failure;                         // if failed
+  std::string failing_case;                // shrunk, spelled
+  std::string reason;                      // if not offered or broken
+  std::string fingerprint;                 // what reproduces the failing output, if something does
+  std::string waiver;                      // tracker id, if a waiver covers the failure
   std::map<std::string, long long> drawn;  // "empty_row=nan" -> how often an option value was drawn
 };
 
 /// Whether a claim can be asked of this target at all: on: definition claims are asked of `reference` only.
 bool applies(const Claim& claim, const Target& target);
 
-/// Runs a claim on a target under one contract: the corner list, then random cases, shrunk on failure. A claim that compared
-/// nothing, or whose option values were not all drawn, is `broken`.
-Result run_claim(const Claim& claim, const Page& page, Target& target, const Contract& contract, const RunOptions& options);
+/// Runs a claim on a target under one contract: the corner list, then random cases, shrunk on failure. A claim that
+/// compared nothing, or whose option values were not all drawn, is `broken`.
+Result run_claim(const Claim& claim, const Page& page, Target& target, const Contract& contract,
+                 const RunOptions& options);
 
 }  // namespace assay

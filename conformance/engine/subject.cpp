@@ -30,19 +30,22 @@ const Format& format_of(const assay_dtype& t) {
 template <class V>
 V read(const assay_tensor* t, std::int64_t offset) {
   V v;
-  std::memcpy(&v, static_cast<const char*>(t->data) + t->byte_offset + offset * static_cast<std::int64_t>(sizeof(V)), sizeof v);
+  std::memcpy(&v, static_cast<const char*>(t->data) + t->byte_offset + offset * static_cast<std::int64_t>(sizeof(V)),
+              sizeof v);
   return v;
 }
 template <class V>
 void write(const assay_tensor* t, std::int64_t offset, V v) {
-  std::memcpy(static_cast<char*>(t->data) + t->byte_offset + offset * static_cast<std::int64_t>(sizeof(V)), &v, sizeof v);
+  std::memcpy(static_cast<char*>(t->data) + t->byte_offset + offset * static_cast<std::int64_t>(sizeof(V)), &v,
+              sizeof v);
 }
 
 }  // namespace
 
 float In::load(std::int64_t offset) const {
   if (is(t_->dtype, ASSAY_FLOAT, 32)) return read<float>(t_, offset);
-  if (is(t_->dtype, ASSAY_BFLOAT, 16)) return std::bit_cast<float>(static_cast<std::uint32_t>(read<std::uint16_t>(t_, offset)) << 16);
+  if (is(t_->dtype, ASSAY_BFLOAT, 16))
+    return std::bit_cast<float>(static_cast<std::uint32_t>(read<std::uint16_t>(t_, offset)) << 16);
   if (is(t_->dtype, ASSAY_FLOAT, 64)) return static_cast<float>(read<double>(t_, offset));
   if (t_->dtype.bits == 8) return static_cast<float>(read<std::uint8_t>(t_, offset));
   return static_cast<float>(decode(format_of(t_->dtype), read<std::uint16_t>(t_, offset)));
@@ -81,8 +84,11 @@ const assay_option& option_of(const assay_call* call, std::string_view name) {
 }
 }  // namespace
 
-bool Subject::option(std::string_view name, std::string_view value) const { return value == option_of(call_, name).value; }
+bool Subject::option(std::string_view name, std::string_view value) const {
+  return value == option_of(call_, name).value;
+}
 float Subject::number(std::string_view name) const { return static_cast<float>(option_of(call_, name).number); }
+void Subject::refuse(const char* why) const { throw Error(why); }
 float Subject::bf16(float value) { return static_cast<float>(round_to(formats::bf16, value)); }
 
 RegisterSubject::RegisterSubject(const char* op, SubjectFn run) { subjects()[op] = run; }

@@ -4,8 +4,8 @@
 
 #include "conformance/abi/plugin.h"
 
-// What a subject file includes. A subject is an independent implementation of an op in float arithmetic, as a kernel would be
-// written, seen through the plugin ABI. Its named edits are bugs that somebody shipped:
+// What a subject file includes. A subject is an independent implementation of an op in float arithmetic, as a kernel
+// would be written, seen through the plugin ABI. Its named edits are bugs that somebody shipped:
 //   SUBJECT(softmax) { const In x = s.in("x"); ... float top = s.bug("finite_mask") ? -1e4f : -INFINITY; ... }
 namespace assay {
 
@@ -29,9 +29,13 @@ class Out {
   explicit Out(const assay_tensor* tensor) : t_(tensor) {}
   bool wanted() const { return t_ != nullptr; }
   void set(std::int64_t i, float value) const { store(i * t_->strides[0], value, false); }
-  void set(std::int64_t i, std::int64_t j, float value) const { store(i * t_->strides[0] + j * t_->strides[1], value, false); }
+  void set(std::int64_t i, std::int64_t j, float value) const {
+    store(i * t_->strides[0] + j * t_->strides[1], value, false);
+  }
   /// Truncates instead (a planted bug).
-  void set_truncated(std::int64_t i, std::int64_t j, float value) const { store(i * t_->strides[0] + j * t_->strides[1], value, true); }
+  void set_truncated(std::int64_t i, std::int64_t j, float value) const {
+    store(i * t_->strides[0] + j * t_->strides[1], value, true);
+  }
   /// The value as the tensor's format holds it.
   float rounded(float value) const;
 
@@ -51,7 +55,9 @@ class Subject {
   float number(std::string_view name) const;
   /// Whether the planted bug of this name is on.
   bool bug(std::string_view name) const { return bug_ == name; }
-  /// A float rounded to bf16, or to the call's input format (casts that a bug makes, or a contract declares).
+  /// Refuses the call with a text.
+  [[noreturn]] void refuse(const char* why) const;
+  /// A float rounded to bf16.
   static float bf16(float value);
 
  private:
@@ -66,8 +72,8 @@ struct RegisterSubject {
 /// nullptr if there is none.
 SubjectFn subject_of(std::string_view op);
 
-#define SUBJECT(op)                                                              \
-  static void assay_subject_##op(::assay::Subject&);                             \
+#define SUBJECT(op)                                                                            \
+  static void assay_subject_##op(::assay::Subject&);                                           \
   static const ::assay::RegisterSubject assay_register_subject_##op(#op, &assay_subject_##op); \
   static void assay_subject_##op(::assay::Subject& s)
 

@@ -39,8 +39,13 @@ class ReferenceTarget : public Target {
 class BuiltinTarget : public Target {
  public:
   /// `only_op` empty: every op that has a subject. `variant`: "" or the bug's name.
-  BuiltinTarget(std::string name, std::string kind, std::string only_op, std::string variant, const std::string& contract)
-      : name_(std::move(name)), kind_(std::move(kind)), only_op_(std::move(only_op)), variant_(std::move(variant)), contract_(parse_contract(contract)) {}
+  BuiltinTarget(std::string name, std::string kind, std::string only_op, std::string variant,
+                const std::string& contract)
+      : name_(std::move(name)),
+        kind_(std::move(kind)),
+        only_op_(std::move(only_op)),
+        variant_(std::move(variant)),
+        contract_(parse_contract(contract)) {}
 
   std::string name() const override { return name_; }
   std::vector<Contract> contracts(const OpSpec& op) const override {
@@ -94,7 +99,8 @@ std::unique_ptr<Target> make_target(const std::string& name) {
   if (name == "reference") return std::make_unique<ReferenceTarget>();
   if (kind == "subject" && !rest.empty()) return std::make_unique<BuiltinTarget>(name, "subject", "", "", rest);
   if ((kind == "planted" || kind == "mutant") && !rest.empty()) return planted(name, rest, kind);
-  throw Error("no such target", "reference, subject:CONTRACT, planted:OP.BUG[@CONTRACT], plugin:FILE.so or files:DIR", name);
+  throw Error("no such target", "reference, subject:CONTRACT, planted:OP.BUG[@CONTRACT], plugin:FILE.so or files:DIR",
+              name);
 }
 
 }  // namespace assay

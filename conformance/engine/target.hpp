@@ -9,9 +9,9 @@ namespace assay {
 
 /// How the tensors of one call lie in memory, for targets that see memory.
 struct Layout {
-  bool guard_before = false;     // the inaccessible page comes before each tensor instead of after it
-  bool strided = false;          // rows further apart than they are long, garbage strides on sizes of 1
-  bool other_poison = false;     // outputs are filled with another pattern before the call
+  bool guard_before = false;  // the inaccessible page comes before each tensor instead of after it
+  bool strided = false;       // rows further apart than they are long, garbage strides on sizes of 1
+  bool other_poison = false;  // outputs are filled with another pattern before the call
 };
 
 /// What came back from a target.

@@ -98,7 +98,8 @@ CLAIM(universal.rows_independent) {
   }
   const Tensors before = check.run(call), after = check.run(changed);
   for (const Named& t : before.all()) {
-    if (has_rows(check, call.op->outputs, t.name)) check.same_bits(t.name + ", row 0 when other rows change", row_of(after[t.name], 0), row_of(t.value, 0));
+    if (has_rows(check, call.op->outputs, t.name))
+      check.same_bits(t.name + ", row 0 when other rows change", row_of(after[t.name], 0), row_of(t.value, 0));
   }
   check.nothing_to_compare();
 }
@@ -132,7 +133,8 @@ CLAIM(universal.empty_batch) {
   const Call call = check.with(rows, 0).call();
   const Tensors out = check.run(call);
   for (const Named& t : out.all()) {
-    if (has_rows(check, call.op->outputs, t.name)) check.require(t.value.size() == 0, "output " + t.name + " of an empty batch is empty");
+    if (has_rows(check, call.op->outputs, t.name))
+      check.require(t.value.size() == 0, "output " + t.name + " of an empty batch is empty");
   }
   check.nothing_to_compare();
 }
@@ -162,7 +164,8 @@ CLAIM(universal.wrong_shape) {
       Shape shape = t.value.shape();
       ++shape[d];
       wrong.set(t.name, Tensor<double>(shape, 1.0));
-      check.require(!check.refusal(wrong).empty(), "input " + t.name + " of shape " + to_string(shape) + " instead of " + to_string(t.value.shape()) + " is refused");
+      check.require(!check.refusal(wrong).empty(), "input " + t.name + " of shape " + to_string(shape) +
+                                                       " instead of " + to_string(t.value.shape()) + " is refused");
     }
   }
   check.nothing_to_compare();

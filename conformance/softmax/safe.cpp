@@ -11,18 +11,20 @@ namespace {
 template <class T>
 void softmax_op(Eval<T>& e) {
   const Matrix<T> x = e.matrix("x");
-  const Softmax<T> r = softmax_safe(x, e.mask("mask"), e.vector_or("sink", x.rows(), -infinity),
-                                    e.template options<SoftmaxOptions>());
+  const Softmax<T> r =
+      softmax_safe(x, e.mask("mask"), e.vector_or("sink", x.rows(), -infinity), e.template options<SoftmaxOptions>());
   e.out("p", r.p);
   e.out("log_p", r.log_p);
   e.out("lse", r.lse);
 }
 
-// ---- helpers: rows of a case ---------------------------------------------------------------------------------------------
+// ---- helpers: rows of a case
+// ---------------------------------------------------------------------------------------------
 
 bool kept(const Call& call, Index t, Index i) { return !call.inputs.has("mask") || call["mask"].matrix()(t, i) != 0; }
 
-/// What a row holds: the largest kept logit (and the sink, if asked), whether a kept one is NaN or +inf, how many are finite.
+/// What a row holds: the largest kept logit (and the sink, if asked), whether a kept one is NaN or +inf, how many are
+/// finite.
 struct Row {
   double max = -infinity;
   bool poisoned = false;
@@ -77,7 +79,8 @@ Matrix<Bound> lifted(const Tensor<double>& x) {
 
 DEFINITION(softmax.safe, softmax, softmax_op)
 
-// ---- on: target ----------------------------------------------------------------------------------------------------------
+// ---- on: target
+// ----------------------------------------------------------------------------------------------------------
 
 CLAIM(softmax.safe.accuracy) {
   const Call call = check.call();
@@ -95,11 +98,14 @@ CLAIM(softmax.safe.empty_row) {
   if (call.inputs.has("sink")) call.set("sink", full<double>(call["sink"].size(), -infinity));
   const Tensors out = check.run(call);
   const Index rows = call.size("T"), n = call.size("n");
-  const double p_empty = call.option("empty_row") == 1 ? not_a_number : call.option("empty_row") == 2 ? round_to(*call.contract.out, 1.0 / static_cast<double>(n)) : 0.0;
+  const double p_empty = call.option("empty_row") == 1   ? not_a_number
+                         : call.option("empty_row") == 2 ? round_to(*call.contract.out, 1.0 / static_cast<double>(n))
+                                                         : 0.0;
   for (Index t = 0; t < rows; ++t) {
     if (look(call, t).max != -infinity || look(call, t).poisoned) continue;
     if (out.has("lse")) check.same_bits("LSE of an empty row", out["lse"].vector()[t], -infinity);
-    for (Index i = 0; i < n && out.has("p"); ++i) check.same_bits("p of an empty row", out["p"].matrix()(t, i), p_empty);
+    for (Index i = 0; i < n && out.has("p"); ++i)
+      check.same_bits("p of an empty row", out["p"].matrix()(t, i), p_empty);
   }
   if (rows == 0 || check.compared() == 0) check.nothing_to_compare();
 }
@@ -130,7 +136,8 @@ CLAIM(softmax.safe.lse_bounds) {
     // LSE^ = m + ln l^: l^ within (n + 2 kappa) u relative, ln within its own error, one addition
     const double n = static_cast<double>(r.finite), ln_n = std::log(n);
     const double kappa = 2 * call.contract.exp_ulp, kappa_ln = 2 * call.contract.log_ulp;
-    const double slack = u * (n + 2 * kappa + kappa_ln * ln_n + std::fabs(r.max) + ln_n) * (1 + 0x1p-6) + call.contract.acc->min_subnormal();
+    const double slack = u * (n + 2 * kappa + kappa_ln * ln_n + std::fabs(r.max) + ln_n) * (1 + 0x1p-6) +
+                         call.contract.acc->min_subnormal();
     check.at_most("max - LSE", r.max - lse[t], slack);
     check.at_most("LSE - (max + ln n)", lse[t] - (r.max + ln_n), slack);
   }
@@ -202,7 +209,9 @@ CLAIM(softmax.safe.nan_isolation) {
       if (!after.has(name)) continue;
       const Matrix<double> y = after[name].matrix(), was = before[name].matrix();
       for (Index t = 0; t < y.rows(); ++t) {
-        for (Index i = 0; i < y.cols(); ++i) check.same_bits(name + (t == bad_row ? " of the poisoned row" : " of another row"), y(t, i), t == bad_row ? not_a_number : was(t, i));
+        for (Index i = 0; i < y.cols(); ++i)
+          check.same_bits(name + (t == bad_row ? " of the poisoned row" : " of another row"), y(t, i),
+                          t == bad_row ? not_a_number : was(t, i));
       }
     }
   }
@@ -238,7 +247,8 @@ CLAIM(softmax.safe.relerr) {
     for (Index j = 0; j < p.cols(); ++j) spread += p(t, j) > 0 ? p(t, j) * std::fabs(x(t, j) - r.max) : 0;
     for (Index i = 0; i < p.cols(); ++i) {
       if (!(p(t, i) >= 2 * std::max(call.contract.out->min_normal(), call.contract.acc->min_normal()))) continue;
-      const double acc = check.u_acc() * (std::fabs(x(t, i) - r.max) + spread + 2 * kappa + static_cast<double>(r.finite));
+      const double acc =
+          check.u_acc() * (std::fabs(x(t, i) - r.max) + spread + 2 * kappa + static_cast<double>(r.finite));
       check.at_most("|p^/p - 1|", std::fabs(got(t, i) / p(t, i) - 1), acc * (1 + 0x1p-6) + check.u_out() * (1 + acc));
     }
   }
@@ -270,7 +280,8 @@ CLAIM(softmax.safe.sum1) {
   for (Index t = 0; t < p.rows(); ++t) {
     const Row r = look(call, t);
     if (r.poisoned || r.max == -infinity) continue;
-    double sum = 0, half_ulps = 0;  // doubles add these few values far below u of any contract but fp64, which (n+1)u covers
+    double sum = 0,
+           half_ulps = 0;  // doubles add these few values far below u of any contract but fp64, which (n+1)u covers
     for (Index i = 0; i < p.cols(); ++i) {
       sum += p(t, i);
       half_ulps += ulp(*call.contract.out, p(t, i)) / 2;  // what the output's own rounding may move
@@ -280,7 +291,8 @@ CLAIM(softmax.safe.sum1) {
   }
 }
 
-// ---- on: definition --------------------------------------------------------------------------------------------------------
+// ---- on: definition
+// --------------------------------------------------------------------------------------------------------
 
 CLAIM(softmax.safe.adjoint) {
   const Call call = check.with("profile", "normal").call();
@@ -297,7 +309,8 @@ CLAIM(softmax.safe.adjoint) {
   check.agree("<pbar, dp> = <xbar, dx>", inner(g0, moves("p")), inner(softmax_vjp(p0, g0), v));
   const Mask keep = Eval<Bound>(call).mask("mask");
   const Matrix<Bound> h = select(keep, g0, 0);  // log p of a masked entry is -inf: no gradient comes from there
-  check.agree("<log p bar, dlog p> = <xbar, dx>", inner(h, select(keep, moves("log_p"), 0)), inner(log_softmax_vjp(p0, h), v));
+  check.agree("<log p bar, dlog p> = <xbar, dx>", inner(h, select(keep, moves("log_p"), 0)),
+              inner(log_softmax_vjp(p0, h), v));
   if (!call.inputs.has("sink")) {
     const Vector<Bound> dlse = g.rows() > 0 && n > 0 ? g0.col(0) : full<Bound>(rows, 0);
     check.agree("<LSE bar, dLSE> = <xbar, dx>", inner(as_col(dlse), moves("lse")), inner(lse_vjp(p0, dlse), v));
@@ -309,7 +322,8 @@ CLAIM(softmax.safe.adjoint) {
   // p_g = 1 - sum p, computed as the softmax of the row with the sink as one more logit
   const Matrix<Bound> joined = concat_cols(select(keep, check.matrix<Bound>("x"), -infinity), as_col(sink));
   const Vector<Bound> p_sink = p_of(joined).col(n);
-  check.agree("<pbar, dp> = <gbar, dg>", inner(g, derivative(ys.at("p"))), inner(softmax_sink_vjp(p_of(joined).col_range(0, n), p_sink, g), lifted(dsink["sink"]).col(0)));
+  check.agree("<pbar, dp> = <gbar, dg>", inner(g, derivative(ys.at("p"))),
+              inner(softmax_sink_vjp(p_of(joined).col_range(0, n), p_sink, g), lifted(dsink["sink"]).col(0)));
 }
 
 CLAIM(softmax.safe.base2) {
@@ -389,7 +403,11 @@ CLAIM(softmax.safe.safe_eq_plain) {
 
 CLAIM(softmax.safe.shift) {
   // small integers plus an integer: every sum is exact, so bitwise
-  const Matrix<Bound> x = check.with("profile", "small_integers").with("sink", "none").with("mask", "none").with("empty_row", "zero").matrix<Bound>("x");
+  const Matrix<Bound> x = check.with("profile", "small_integers")
+                              .with("sink", "none")
+                              .with("mask", "none")
+                              .with("empty_row", "zero")
+                              .matrix<Bound>("x");
   const double c = static_cast<double>(check.c["shift"]);
   check.same_bits("p(x + c), exact sums", values(p_of(c + x)), values(p_of(x)));
   const Matrix<Bound> y = check.with("profile", "normal").matrix<Bound>("x");

@@ -22,7 +22,7 @@ std::string hex(std::uint64_t v) {
 }
 
 // A stray access of the memory of a tensor, or of the inaccessible pages around it.
-bool in_tensor(const CrashRecord& crash, const Mapped& t, Verdict& verdict) {
+bool in_tensor(const CrashRecord& crash, const Mapped& t, Diagnosis& verdict) {
   const std::uint64_t at = crash.address, end = t.address + t.span;
   if (at < t.extent_first - kGuardBytes || at >= t.extent_end + kGuardBytes) return false;
   const std::string who = describe(t.name, t.output);
@@ -70,7 +70,7 @@ std::string printable(std::string text) {
   return text;
 }
 
-Verdict diagnose(int wait_status, const CrashRecord& crash, bool crash_is_its_own, std::uint64_t error_address,
+Diagnosis diagnose(int wait_status, const CrashRecord& crash, bool crash_is_its_own, std::uint64_t error_address,
                  const std::vector<Mapped>& tensors) {
   if (WIFEXITED(wait_status)) {
     const int status = WEXITSTATUS(wait_status);
@@ -82,7 +82,7 @@ Verdict diagnose(int wait_status, const CrashRecord& crash, bool crash_is_its_ow
   const std::string name = signal_name(number);
   if (!crash_is_its_own || crash.signal != number) return {Reply::Kind::crashed, "crashed: " + name};
   if (number == SIGSEGV || number == SIGBUS) {
-    Verdict verdict{};
+    Diagnosis verdict{};
     for (const Mapped& t : tensors)
       if (in_tensor(crash, t, verdict)) return verdict;
     const std::uint64_t error_end = error_address + kTextBytes;

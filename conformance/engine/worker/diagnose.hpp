@@ -16,14 +16,14 @@ struct Mapped {
   std::uint64_t extent_first = 0, extent_end = 0;  ///< addresses of the accessible memory around it
 };
 
-struct Verdict {
+struct Diagnosis {
   Reply::Kind kind;
   std::string message;
 };
 
 /// What a dead worker died of, in words. `wait_status` as from waitpid; the crash record counts if it is of that
 /// process.
-Verdict diagnose(int wait_status, const CrashRecord& crash, bool crash_is_its_own, std::uint64_t error_address,
+Diagnosis diagnose(int wait_status, const CrashRecord& crash, bool crash_is_its_own, std::uint64_t error_address,
                  const std::vector<Mapped>& tensors);
 
 /// "input x", "output p"

@@ -152,7 +152,7 @@ struct Worker::Impl {
     const std::uint64_t error_address = control().error_address;
     Reply reply;
     const int status = process->finish();
-    const Verdict verdict = diagnose(status, crash, crash.pid == pid, error_address, mapped);
+    const Diagnosis verdict = diagnose(status, crash, crash.pid == pid, error_address, mapped);
     reply.kind = verdict.kind;
     reply.message = verdict.message;
     reply.log = printable(process->take_log());

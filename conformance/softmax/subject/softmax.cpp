@@ -3,8 +3,8 @@
 
 #include "conformance/engine/subject.hpp"
 
-// Softmax as a GPU block would do it: 32 lanes, each over its own strided slice with a running maximum and sum, joined in a
-// tree; then one pass that writes. The order of summation is not that of the definition.
+// Softmax as a GPU block would do it: 32 lanes, each over its own strided slice with a running maximum and sum, joined
+// in a tree; then one pass that writes. The order of summation is not that of the definition.
 namespace assay {
 namespace {
 
@@ -32,15 +32,17 @@ SUBJECT(softmax) {
   const In x = s.in("x"), mask = s.in("mask"), sink = s.in("sink");
   const Out p = s.out("p"), log_p = s.out("log_p"), lse = s.out("lse");
   const std::int64_t rows = x.size(0), n = x.size(1);
-  if (mask.given() && (mask.size(0) != rows || mask.size(1) != n)) throw Error("tensor mask has the wrong shape", "[T, n]", "another");
-  if (sink.given() && sink.size(0) != rows) throw Error("tensor sink has the wrong shape", "[T]", "another");
+  if (mask.given() && (mask.size(0) != rows || mask.size(1) != n))
+    s.refuse("mask must be [T, n] like x");
+  if (sink.given() && sink.size(0) != rows) s.refuse("sink must be [T]");
   const bool bug_bf16 = s.bug("bf16_reduction"), bug_nan = s.bug("nan_dropped_by_max");
   const bool row_guard = !s.bug("neg_inf_guard_missing"), slice_guard = !s.bug("thread_slice_neg_inf");
   const float removed = s.bug("finite_mask") ? -1e4f : s.bug("flt_max_mask") ? -3.402823466e38f : none;
 
   for (std::int64_t t = 0; t < rows; ++t) {
     std::vector<float> row(static_cast<std::size_t>(n));
-    for (std::int64_t i = 0; i < n; ++i) row[static_cast<std::size_t>(i)] = mask.given() && mask(t, i) == 0 ? removed : x(t, i);
+    for (std::int64_t i = 0; i < n; ++i)
+      row[static_cast<std::size_t>(i)] = mask.given() && mask(t, i) == 0 ? removed : x(t, i);
     const float g = sink.given() ? sink(t) : none;
 
     std::vector<Partial> lane(lanes);
@@ -57,7 +59,8 @@ SUBJECT(softmax) {
     }
     for (int width = lanes / 2; width > 0; width /= 2) {
       for (int k = 0; k < width; ++k) {
-        lane[static_cast<std::size_t>(k)] = join(lane[static_cast<std::size_t>(k)], lane[static_cast<std::size_t>(k + width)], slice_guard);
+        lane[static_cast<std::size_t>(k)] =
+            join(lane[static_cast<std::size_t>(k)], lane[static_cast<std::size_t>(k + width)], slice_guard);
       }
     }
     const Partial keys = lane[0];
@@ -71,7 +74,9 @@ SUBJECT(softmax) {
       float probability = weight(v, all.max, row_guard) / all.sum;
       float logarithm = v - all.max - log_sum;
       if (empty) {
-        probability = s.option("empty_row", "nan") ? NAN : s.option("empty_row", "uniform") ? 1.0f / static_cast<float>(n) : 0.0f;
+        probability = s.option("empty_row", "nan")       ? NAN
+                      : s.option("empty_row", "uniform") ? 1.0f / static_cast<float>(n)
+                                                         : 0.0f;
         logarithm = std::log(probability);
       }
       if (dropped) probability = logarithm = 0.0f;

@@ -1,0 +1,12 @@
+#pragma once
+#include <CLI/CLI.hpp>
+
+namespace assay::command {
+
+/// Exit codes of the command.
+enum Exit { passed = 0, failed = 1, usage = 2, nothing_ran = 3 };
+
+/// Each adds its subcommand; the callback leaves the exit code in `exit_code`.
+void add_run(CLI::App& app, int& exit_code);
+
+}  // namespace assay::command

@@ -1,0 +1,30 @@
+#include <fmt/format.h>
+
+#include "reference/core/error.hpp"
+#include "tools/assay/command.hpp"
+
+int main(int argc, char** argv) {
+  using namespace assay;
+  CLI::App app{"assay: executable specification and conformance kit for the building blocks of large language models"};
+  app.require_subcommand(1);
+  app.footer("Exit codes: 0 pass, 1 a verdict failed, 2 usage, 3 nothing ran or the target is broken.");
+  int exit_code = command::passed;
+  command::add_run(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& e) {
+    return app.exit(e);
+  } catch (const CLI::CallForAllHelp& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    app.exit(e);
+    return command::usage;
+  } catch (const Error& e) {
+    fmt::print(stderr, "assay: {}\n", e.what());
+    return command::usage;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "assay: {}\n", e.what());
+    return command::nothing_ran;
+  }
+  return exit_code;
+}
