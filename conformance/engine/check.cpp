@@ -58,13 +58,14 @@ std::int64_t Check::pick(std::string_view name, std::int64_t low, std::int64_t h
   return low + static_cast<std::int64_t>(words[0] % static_cast<std::uint64_t>(high - low + 1));
 }
 
-const Tensors Check::run(const Call& call, const Layout& layout) {
+Tensors Check::run(const Call& call, const Layout& layout) {
   Answer answer = target_->run(call, layout);
   if (answer.kind == Answer::Kind::unsupported) throw NotOffered{answer.message};
   if (answer.kind != Answer::Kind::ok) fail({answer.message, "", "a result", "none", ""});
   if (!answer.unwritten.empty())
     fail({"the output was not fully written", "output " + answer.unwritten[0], "every element written",
           "the poison it held before the call", ""});
+  last_ = {call, answer.outputs};
   return answer.outputs;
 }
 
@@ -124,7 +125,8 @@ void Check::accurate(const Call& call, const Tensors& outputs, const std::string
   const bool gain = !(std::fabs(a.gain) <= a.gain_allowed);
   fail({gain ? "the output as a whole is too large or too small: a systematic error below what one element shows"
              : "the errors as a whole are larger than independent roundings explain",
-        "output " + output, "", fmt::format("{:.4g}", gain ? a.gain : a.spread), fmt::format("{:.4g}", gain ? a.gain_allowed : a.spread_allowed)});
+        "output " + output, "", fmt::format("{:.4g}", gain ? a.gain : a.spread),
+        fmt::format("{:.4g}", gain ? a.gain_allowed : a.spread_allowed)});
 }
 
 void Check::agree(const std::string& what, const Bound& left, const Bound& right) {

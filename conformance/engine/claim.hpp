@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,7 +47,7 @@ class Check {
 
   // ---- on: target
   /// Asks the target; fails if it breaks, stops (not offered) if it does not offer the call.
-  const Tensors run(const Call& call, const Layout& layout = {});
+  Tensors run(const Call& call, const Layout& layout = {});
   /// Like run, but a refusal comes back as its text; "" if it was accepted.
   std::string refusal(const Call& call);
   Target& target() { return *target_; }
@@ -88,6 +89,8 @@ class Check {
   /// Comparisons made so far and the largest z met; a property that compares nothing fails.
   long long compared() const { return compared_; }
   double largest_z() const { return largest_z_; }
+  /// The last call the target answered, and its answer: what a fingerprint is taken of.
+  const std::optional<std::pair<Call, Tensors>>& last() const { return last_; }
   /// A case without a single element (T = 0) still says something; a property states so.
   void nothing_to_compare() { ++compared_; }
 
@@ -99,6 +102,7 @@ class Check {
   mutable std::shared_ptr<Call> kept_;
   long long compared_ = 0;
   double largest_z_ = 0;
+  std::optional<std::pair<Call, Tensors>> last_;
 };
 
 using Property = void (*)(Check&);

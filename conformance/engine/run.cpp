@@ -6,6 +6,7 @@
 #include <chrono>
 #include <optional>
 
+#include "conformance/engine/fingerprint.hpp"
 #include "reference/core/verdict.hpp"
 
 namespace assay {
@@ -75,6 +76,7 @@ class Runner {
     } catch (const Failure& f) {
       failing_ = c;
       result_.failure = f;
+      if (check.last() && observed_.size() < 12) observed_.push_back({check.last()->first, check.last()->second});
       return false;
     } catch (const Error& e) {
       failing_ = c;
@@ -198,6 +200,7 @@ class Runner {
     if (failing_) {
       result_.verdict = Result::Verdict::failed;
       result_.failing_case = failing_->spell();
+      if (options_.fingerprints) result_.fingerprint = fingerprint(observed_, options_.tier_of.z());
       return;
     }
     if (result_.cases == 0) {
@@ -227,6 +230,7 @@ class Runner {
   const RunOptions& options_;
   std::vector<std::vector<std::int64_t>> allowed_;
   std::optional<Case> failing_;
+  std::vector<Observed> observed_;  // failing calls met while shrinking
   Result result_;
 };
 

@@ -25,6 +25,7 @@ struct RunOptions {
   int cases = -1;  // overrides the tier's
   std::uint64_t seed = 1;
   std::string only_case;  // run just this one
+  bool fingerprints = true;
 };
 
 /// What became of one claim on one target under one contract.

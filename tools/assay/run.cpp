@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "conformance/engine/planted.hpp"
 #include "conformance/engine/suite.hpp"
 #include "tools/assay/command.hpp"
 
@@ -39,8 +40,21 @@ struct Arguments {
   std::string tier = "default", shard;
 };
 
+int run_kill_table(Arguments& a) {
+  fmt::print("{:14} {:24} {:10} {:10} {:30} {}\n", "op", "planted bug", "contract", "tier", "claim", "");
+  int alive = 0;
+  const auto kills = run_planted(a.suite.concept_glob, a.suite.run, [&alive](const Kill& k) {
+    alive += !k.dead;
+    fmt::print("{:14} {:24} {:10} {:10} {:30} {}\n", k.op, k.bug, k.contract, k.tier, k.claim,
+               k.dead ? "dies    " + k.by_case : "SURVIVES");
+  });
+  fmt::print("\n{} of {} die where their page says\n", kills.size() - static_cast<std::size_t>(alive), kills.size());
+  return alive == 0 ? passed : failed;
+}
+
 int run(Arguments& a) {
   a.suite.run.tier_of = tier(a.tier);
+  if (a.suite.target == "planted:all") return run_kill_table(a);
   const auto target = make_target(a.suite.target);
   fmt::print("{} on {}, tier {} (z = {:.1f})\n", a.suite.concept_glob, target->name(), a.tier, a.suite.run.tier_of.z());
   const auto results = run_suite(a.suite, *target, [](const Result& r, std::size_t done, std::size_t all) {

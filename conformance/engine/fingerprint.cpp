@@ -1,0 +1,103 @@
+#include "conformance/engine/fingerprint.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "conformance/engine/eval.hpp"
+#include "conformance/engine/subject.hpp"
+#include "reference/core/verdict.hpp"
+
+namespace assay {
+namespace {
+
+/// Whether `o` is what an implementation that computes `b` could return, where the honest one is allowed to stray from
+/// y by `allowed`: the allowance of two implementations, scaled with the value.
+bool reproduces(double o, double b, const Bound& y, double allowed, const Format& out) {
+  if (std::isnan(o) || std::isnan(b)) return std::isnan(o) && std::isnan(b);
+  if (std::isinf(o) || std::isinf(b)) return o == b;
+  const double scale = y.v != 0 ? std::max(1.0, std::fabs(b / y.v)) : 1.0;
+  return std::fabs(o - b) <= 2 * (allowed * scale + ulp(out, std::max(std::fabs(o), std::fabs(b))));
+}
+
+/// Whether all outputs of a call are reproduced by `other`.
+bool same_outputs(const Observed& seen, const Tensors& other) {
+  const auto y = evaluate<Bound>(seen.call);
+  for (const Named& t : seen.outputs.all()) {
+    if (!other.has(t.name) || other[t.name].shape() != t.value.shape()) return false;
+    const auto at = y.find(t.name);
+    for (Index i = 0, n = t.value.size(); i < n; ++i) {
+      const Bound& bound = at->second.at_flat(i);
+      if (!reproduces(t.value.at_flat(i), other[t.name].at_flat(i), bound, bound.allowed(), *t.format)) return false;
+    }
+  }
+  return true;
+}
+
+/// Whether all outputs are within the bound of the definition with these options.
+bool accepted_with(const Observed& seen, const std::vector<double>& options, double z) {
+  Call call = seen.call;
+  call.options = options;
+  const auto y = evaluate<Bound>(call);
+  for (const Named& t : seen.outputs.all()) {
+    const auto at = y.find(t.name);
+    if (at == y.end() || at->second.shape() != t.value.shape()) return false;
+    for (Index i = 0, n = t.value.size(); i < n; ++i) {
+      if (!judge(at->second.at_flat(i), t.value.at_flat(i), *t.format, call.contract.out_round, z).accepted)
+        return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string fingerprint(const std::vector<Observed>& failing, double z) {
+  if (failing.empty()) return "";
+  const OpSpec& op = *failing[0].call.op;
+  const Page& page = page_of_op(op.name);
+  const Reading r{&failing[0].call.contract, false, z};
+  const ReadingScope scope(r);
+  std::string best;
+  std::size_t best_count = failing.size() / 2;  // most of them
+  const auto offer = [&](std::size_t count, const std::string& text) {
+    if (count <= best_count) return;
+    best_count = count;
+    best = fmt::format("{} on {} of {} failing calls", text, count, failing.size());
+  };
+
+  for (std::size_t o = 0; o < op.options.size(); ++o) {
+    for (int v = 0; v < op.options[o].count(); ++v) {
+      const double value = op.options[o].numeric() ? op.options[o].numbers[static_cast<std::size_t>(v)] : v;
+      std::size_t count = 0;
+      for (const Observed& seen : failing) {
+        std::vector<double> options = seen.call.options;
+        if (options[o] == value) continue;
+        options[o] = value;
+        bool possible = true;  // the same inputs must exist under the other value
+        for (const TensorSpec& t : op.inputs)
+          possible = possible && exists(t, op, options) == seen.call.inputs.has(t.name);
+        count += possible && accepted_with(seen, options, z);
+      }
+      offer(count, fmt::format("option {}={} (declare it, or it is that bug)", op.options[o].name,
+                               op.options[o].numeric() ? fmt::format("{}", value)
+                                                       : op.options[o].names[static_cast<std::size_t>(v)]));
+    }
+  }
+  if (subject_of(op.name) == nullptr) return best;
+  for (const BugSpec& bug : page.bugs) {
+    const auto planted = make_target("planted:" + op.name + "." + bug.name + "@" + failing[0].call.contract.spell());
+    std::size_t count = 0;
+    for (const Observed& seen : failing) {
+      const Answer answer = planted->run(seen.call, {});
+      count += answer.kind == Answer::Kind::ok && same_outputs(seen, answer.outputs);
+    }
+    std::string text = fmt::format("planted bug {} ({})", bug.name, bug.says);
+    for (std::size_t i = 0; i < bug.seen.size() && i < 2; ++i) text += (i == 0 ? ", seen in " : ", ") + bug.seen[i];
+    offer(count, text);
+  }
+  return best;
+}
+
+}  // namespace assay
