@@ -51,6 +51,9 @@ float In::load(std::int64_t offset) const {
   return static_cast<float>(decode(format_of(t_->dtype), read<std::uint16_t>(t_, offset)));
 }
 
+void In::overwrite(std::int64_t i, std::int64_t j, float value) const { Out(t_).set(i, j, value); }
+
+float Out::epsilon() const { return static_cast<float>(2 * format_of(t_->dtype).u()); }
 float Out::rounded(float value) const { return static_cast<float>(round_to(format_of(t_->dtype), value)); }
 
 void Out::store(std::int64_t offset, float value, bool truncate) const {

@@ -18,6 +18,9 @@ class In {
   float operator()(std::int64_t i) const { return load(i * t_->strides[0]); }
   float operator()(std::int64_t i, std::int64_t j) const { return load(i * t_->strides[0] + j * t_->strides[1]); }
 
+  /// Writes to the input (a planted bug).
+  void overwrite(std::int64_t i, std::int64_t j, float value) const;
+
  private:
   float load(std::int64_t offset) const;
   const assay_tensor* t_;
@@ -38,6 +41,8 @@ class Out {
   }
   /// The value as the tensor's format holds it.
   float rounded(float value) const;
+  /// The machine epsilon of the tensor's format: the gap above 1.
+  float epsilon() const;
 
  private:
   void store(std::int64_t offset, float value, bool truncate) const;

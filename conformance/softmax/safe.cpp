@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "conformance/engine/adjoint.hpp"
 #include "conformance/engine/claim.hpp"
 
 // Claims of spec/softmax/safe.md.
@@ -49,31 +50,6 @@ Matrix<Bound> p_of(const Matrix<Bound>& x, const Mask& keep, const Vector<Bound>
   return softmax_safe(x, keep, sink, {}).p;
 }
 Matrix<Bound> p_of(const Matrix<Bound>& x) { return p_of(x, {}, full<Bound>(x.rows(), -infinity)); }
-
-/// x moving along a direction drawn like another input.
-Tensors along(const Call& call, const std::string& input) {
-  Tensors d;
-  Tensor<double> v = call[input].clone();
-  for (Index i = 0, n = v.size(); i < n; ++i) v.data()[i] = static_cast<double>((i * 7 + 3) % 11 - 5) / 4;
-  d.set(input, v, nullptr);
-  return d;
-}
-/// A cotangent of a given shape: small, of both signs.
-Matrix<Bound> cotangent(Index rows, Index cols) {
-  Matrix<Bound> g(rows, cols);
-  for (Index i = 0; i < rows * cols; ++i) g(i / cols, i % cols) = Bound(static_cast<double>((i * 5 + 2) % 9 - 4) / 2);
-  return g;
-}
-Matrix<Bound> derivative(const Tensor<Dual>& y) {
-  Matrix<Bound> d(y.shape()[0], y.rank() > 1 ? y.shape()[1] : 1);
-  for (Index i = 0, n = y.size(); i < n; ++i) d(i / d.cols(), i % d.cols()) = y.at_flat(i).d;
-  return d;
-}
-Matrix<Bound> lifted(const Tensor<double>& x) {
-  Matrix<Bound> z(x.shape()[0], x.rank() > 1 ? x.shape()[1] : 1);
-  for (Index i = 0, n = x.size(); i < n; ++i) z(i / z.cols(), i % z.cols()) = Bound(x.at_flat(i));
-  return z;
-}
 
 }  // namespace
 
