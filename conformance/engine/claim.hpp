@@ -51,6 +51,9 @@ class Check {
   /// Like run, but a refusal comes back as its text; "" if it was accepted.
   std::string refusal(const Call& call);
   Target& target() { return *target_; }
+  /// Whether the target declares that an element is computed the same way whatever else is in the call; claims of kind
+  /// exact_if_same_kernel are bitwise then, within the bound otherwise.
+  bool same_kernel() const { return target_->same_kernel(); }
   /// Stops (not offered) unless the target has this output.
   void need(const std::string& output);
   bool offers(const std::string& output) const;

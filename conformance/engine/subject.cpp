@@ -94,6 +94,8 @@ float Subject::number(std::string_view name) const { return static_cast<float>(o
 void Subject::refuse(const char* why) const { throw Error(why); }
 float Subject::bf16(float value) { return static_cast<float>(round_to(formats::bf16, value)); }
 
+float Subject::fp16(float value) { return static_cast<float>(round_to(formats::fp16, value)); }
+
 RegisterSubject::RegisterSubject(const char* op, SubjectFn run) { subjects()[op] = run; }
 
 SubjectFn subject_of(std::string_view op) {

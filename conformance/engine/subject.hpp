@@ -62,8 +62,9 @@ class Subject {
   bool bug(std::string_view name) const { return bug_ == name; }
   /// Refuses the call with a text.
   [[noreturn]] void refuse(const char* why) const;
-  /// A float rounded to bf16.
+  /// A float rounded to bf16, to fp16.
   static float bf16(float value);
+  static float fp16(float value);
 
  private:
   const assay_call* call_;

@@ -18,6 +18,7 @@ class ReferenceTarget : public Target {
   bool offers_output(const OpSpec&, const std::string&) const override { return true; }
   bool offers_option(const OpSpec&, std::size_t, int) const override { return true; }
   bool sees_memory() const override { return false; }
+  bool same_kernel() const override { return true; }
   Answer run(const Call& call, const Layout&) override {
     Answer a;
     try {
@@ -55,6 +56,7 @@ class BuiltinTarget : public Target {
   bool offers_output(const OpSpec&, const std::string&) const override { return true; }
   bool offers_option(const OpSpec&, std::size_t, int) const override { return true; }
   bool sees_memory() const override { return true; }
+  bool same_kernel() const override { return true; }
   Answer run(const Call& call, const Layout& layout) override {
     std::vector<std::string> outputs;
     for (const TensorSpec& spec : call.op->outputs) {

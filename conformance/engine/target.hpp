@@ -40,6 +40,8 @@ class Target {
   virtual bool offers_option(const OpSpec& op, std::size_t option, int value) const = 0;
   /// Whether what it runs sees memory (layouts, poison and guards mean something).
   virtual bool sees_memory() const = 0;
+  /// Declares that an element's arithmetic does not depend on the sizes of the other dimensions (batch invariance).
+  virtual bool same_kernel() const { return false; }
   virtual Answer run(const Call& call, const Layout& layout) = 0;
 };
 
