@@ -21,34 +21,41 @@ bool reproduces(double o, double b, const Bound& y, double allowed, const Format
   return std::fabs(o - b) <= 2 * (allowed * scale + ulp(out, std::max(std::fabs(o), std::fabs(b))));
 }
 
-/// Whether all outputs of a call are reproduced by `other`.
-bool same_outputs(const Observed& seen, const Tensors& other) {
+/// Whether all outputs of a call are reproduced by `other`, which is itself not what the definition allows.
+bool same_outputs(const Observed& seen, const Tensors& other, double z) {
   const auto y = evaluate<Bound>(seen.call);
+  bool wrong = false;
   for (const Named& t : seen.outputs.all()) {
     if (!other.has(t.name) || other[t.name].shape() != t.value.shape()) return false;
     const auto at = y.find(t.name);
     for (Index i = 0, n = t.value.size(); i < n; ++i) {
       const Bound& bound = at->second.at_flat(i);
-      if (!reproduces(t.value.at_flat(i), other[t.name].at_flat(i), bound, bound.allowed(), *t.format)) return false;
+      const double b = other[t.name].at_flat(i);
+      if (!reproduces(t.value.at_flat(i), b, bound, bound.allowed(), *t.format)) return false;
+      wrong = wrong || !judge(bound, b, *t.format, seen.call.contract.out_round, z).accepted;
     }
   }
-  return true;
+  return wrong;
 }
 
-/// Whether all outputs are within the bound of the definition with these options.
+/// Whether all outputs are within the bound of the definition with these options, and not of that with the declared
+/// ones.
 bool accepted_with(const Observed& seen, const std::vector<double>& options, double z) {
   Call call = seen.call;
   call.options = options;
-  const auto y = evaluate<Bound>(call);
+  const auto y = evaluate<Bound>(call), declared = evaluate<Bound>(seen.call);
+  bool differs = false;
   for (const Named& t : seen.outputs.all()) {
     const auto at = y.find(t.name);
     if (at == y.end() || at->second.shape() != t.value.shape()) return false;
     for (Index i = 0, n = t.value.size(); i < n; ++i) {
-      if (!judge(at->second.at_flat(i), t.value.at_flat(i), *t.format, call.contract.out_round, z).accepted)
-        return false;
+      const double o = t.value.at_flat(i);
+      if (!judge(at->second.at_flat(i), o, *t.format, call.contract.out_round, z).accepted) return false;
+      const Bound& asked = declared.at(t.name).at_flat(i);
+      differs = differs || !judge(asked, o, *t.format, call.contract.out_round, z).accepted;
     }
   }
-  return true;
+  return differs;
 }
 
 }  // namespace
@@ -91,7 +98,7 @@ std::string fingerprint(const std::vector<Observed>& failing, double z) {
     std::size_t count = 0;
     for (const Observed& seen : failing) {
       const Answer answer = planted->run(seen.call, {});
-      count += answer.kind == Answer::Kind::ok && same_outputs(seen, answer.outputs);
+      count += answer.kind == Answer::Kind::ok && same_outputs(seen, answer.outputs, z);
     }
     std::string text = fmt::format("planted bug {} ({})", bug.name, bug.says);
     for (std::size_t i = 0; i < bug.seen.size() && i < 2; ++i) text += (i == 0 ? ", seen in " : ", ") + bug.seen[i];

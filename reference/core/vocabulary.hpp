@@ -125,6 +125,8 @@ Matrix<T> select(const Mask& keep, const Matrix<T>& x, double otherwise);
 template <class T>
 Matrix<T> select_rows(const RowMask& keep, const Matrix<T>& x, double otherwise);
 template <class T>
+Matrix<T> select_rows(const RowMask& keep, const Matrix<T>& x, const Vector<T>& otherwise);  // row i: otherwise_i
+template <class T>
 Vector<T> select(const RowMask& keep, const Vector<T>& x, double otherwise);
 template <class T>
 RowMask is_neg_inf(const Vector<T>& x);

@@ -1,21 +1,14 @@
 #include "reference/softmax/safe.hpp"
 
-#include "reference/core/math.hpp"
-
 namespace assay {
 namespace {
 
-/// p in a row that has no entry, by option empty_row.
-double empty_p(SoftmaxOptions::EmptyRow choice, Index n) {
-  switch (choice) {
-    case SoftmaxOptions::EmptyRow::nan:
-      return not_a_number;
-    case SoftmaxOptions::EmptyRow::uniform:
-      return 1.0 / static_cast<double>(n);
-    case SoftmaxOptions::EmptyRow::zero:
-      break;
-  }
-  return 0.0;
+/// p in a row of n that has no entry, by option empty_row.
+template <class T>
+Vector<T> empty_p(SoftmaxOptions::EmptyRow choice, Index rows, Index n) {
+  if (choice == SoftmaxOptions::EmptyRow::zero) return full<T>(rows, 0);
+  if (choice == SoftmaxOptions::EmptyRow::nan) return full<T>(rows, not_a_number);
+  return full<T>(rows, 1) / full<T>(rows, static_cast<double>(n));
 }
 
 }  // namespace
@@ -38,9 +31,9 @@ Softmax<T> softmax_safe(const Matrix<T>& x, const Mask& keep, const Vector<T>& s
   const Matrix<T> log_p = sub_rows(centred, log(l));                                              // [T, n]
   const Vector<T> lse = opt.sink == SoftmaxOptions::Sink::none ? m + log(s) : log_sum_exp(kept);  // [T]
   //  rows without an entry, by convention
-  const RowMask some = !is_neg_inf(top);  // [T]
-  const double empty = empty_p(opt.empty_row, x.cols());
-  return {at(Site::output, select_rows(some, p, empty)), at(Site::output, select_rows(some, log_p, math::log(empty))),
+  const RowMask some = !is_neg_inf(top);                                 // [T]
+  const Vector<T> none = empty_p<T>(opt.empty_row, x.rows(), x.cols());  // [T]
+  return {at(Site::output, select_rows(some, p, none)), at(Site::output, select_rows(some, log_p, log(none))),
           at(Site::statistic, lse)};
 }
 

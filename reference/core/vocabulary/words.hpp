@@ -308,16 +308,21 @@ Matrix<T> select(const Mask& keep, const Matrix<T>& x, double otherwise) {
   return z;
 }
 template <class T>
-Matrix<T> select_rows(const RowMask& keep, const Matrix<T>& x, double otherwise) {
+Matrix<T> select_rows(const RowMask& keep, const Matrix<T>& x, const Vector<T>& otherwise) {
   words::require_size("select_rows", x.rows(), keep.size());
+  words::require_size("select_rows", x.rows(), otherwise.size());
   bool all = true;
   for (Index i = 0; i < keep.size(); ++i) all = all && keep[i];
   if (all) return x;
   Matrix<T> z = words::fresh<T>(x.rows(), x.cols());
   for (Index i = 0; i < x.rows(); ++i) {
-    for (Index j = 0; j < x.cols(); ++j) z(i, j) = keep[i] ? x(i, j) : T(otherwise);
+    for (Index j = 0; j < x.cols(); ++j) z(i, j) = keep[i] ? x(i, j) : otherwise[i];
   }
   return z;
+}
+template <class T>
+Matrix<T> select_rows(const RowMask& keep, const Matrix<T>& x, double otherwise) {
+  return select_rows(keep, x, Vector<T>(x.rows(), T(otherwise)));
 }
 template <class T>
 Vector<T> select(const RowMask& keep, const Vector<T>& x, double otherwise) {
@@ -357,56 +362,57 @@ Matrix<double> values(const Matrix<T>& x) {
   return z;
 }
 
-#define ASSAY_WORDS_OF(T)                                                    \
-  template Matrix<T> full(Index, Index, double);                             \
-  template Vector<T> full(Index, double);                                    \
-  template Matrix<T> transpose(const Matrix<T>&);                            \
-  template Matrix<T> concat_cols(const Matrix<T>&, const Matrix<T>&);        \
-  template Matrix<T> concat_rows(const Matrix<T>&, const Matrix<T>&);        \
-  template Matrix<T> take_cols(const Matrix<T>&, const std::vector<Index>&); \
-  template Matrix<T> take_rows(const Matrix<T>&, const std::vector<Index>&); \
-  template Matrix<T> diag(const Vector<T>&);                                 \
-  template Matrix<T> as_col(const Vector<T>&);                               \
-  template Matrix<T> operator+(const Matrix<T>&, const Matrix<T>&);          \
-  template Matrix<T> operator-(const Matrix<T>&, const Matrix<T>&);          \
-  template Matrix<T> operator*(const Matrix<T>&, const Matrix<T>&);          \
-  template Vector<T> operator+(const Vector<T>&, const Vector<T>&);          \
-  template Vector<T> operator-(const Vector<T>&, const Vector<T>&);          \
-  template Vector<T> operator*(const Vector<T>&, const Vector<T>&);          \
-  template Vector<T> operator/(const Vector<T>&, const Vector<T>&);          \
-  template Matrix<T> operator*(double, const Matrix<T>&);                    \
-  template Vector<T> operator*(double, const Vector<T>&);                    \
-  template Matrix<T> operator+(double, const Matrix<T>&);                    \
-  template Vector<T> operator+(double, const Vector<T>&);                    \
-  template Matrix<T> exp(const Matrix<T>&);                                  \
-  template Vector<T> exp(const Vector<T>&);                                  \
-  template Matrix<T> exp2(const Matrix<T>&);                                 \
-  template Vector<T> log(const Vector<T>&);                                  \
-  template Vector<T> max(const Vector<T>&, const Vector<T>&);                \
-  template Matrix<T> add_rows(const Matrix<T>&, const Vector<T>&);           \
-  template Matrix<T> sub_rows(const Matrix<T>&, const Vector<T>&);           \
-  template Matrix<T> scale_rows(const Matrix<T>&, const Vector<T>&);         \
-  template Matrix<T> div_rows(const Matrix<T>&, const Vector<T>&);           \
-  template Matrix<T> add_cols(const Matrix<T>&, const Vector<T>&);           \
-  template Matrix<T> scale_cols(const Matrix<T>&, const Vector<T>&);         \
-  template Matrix<T> matmul(const Matrix<T>&, const Matrix<T>&);             \
-  template Vector<T> sum_rows(const Matrix<T>&);                             \
-  template Vector<T> mean_rows(const Matrix<T>&);                            \
-  template Vector<T> sum_cols(const Matrix<T>&);                             \
-  template Vector<T> max_rows(const Matrix<T>&);                             \
-  template Vector<T> dot_rows(const Matrix<T>&, const Matrix<T>&);           \
-  template T inner(const Matrix<T>&, const Matrix<T>&);                      \
-  template T inner(const Vector<T>&, const Vector<T>&);                      \
-  template Vector<T> inv_rms(const Matrix<T>&, double);                      \
-  template Vector<T> inv_rms_eps_outside(const Matrix<T>&, double);          \
-  template Vector<T> anchor(const Vector<T>&);                               \
-  template Matrix<T> select(const Mask&, const Matrix<T>&, double);          \
-  template Matrix<T> select_rows(const RowMask&, const Matrix<T>&, double);  \
-  template Vector<T> select(const RowMask&, const Vector<T>&, double);       \
-  template RowMask is_neg_inf(const Vector<T>&);                             \
-  template Matrix<T> at(Site, const Matrix<T>&);                             \
-  template Vector<T> at(Site, const Vector<T>&);                             \
-  template Vector<double> values(const Vector<T>&);                          \
+#define ASSAY_WORDS_OF(T)                                                             \
+  template Matrix<T> full(Index, Index, double);                                      \
+  template Vector<T> full(Index, double);                                             \
+  template Matrix<T> transpose(const Matrix<T>&);                                     \
+  template Matrix<T> concat_cols(const Matrix<T>&, const Matrix<T>&);                 \
+  template Matrix<T> concat_rows(const Matrix<T>&, const Matrix<T>&);                 \
+  template Matrix<T> take_cols(const Matrix<T>&, const std::vector<Index>&);          \
+  template Matrix<T> take_rows(const Matrix<T>&, const std::vector<Index>&);          \
+  template Matrix<T> diag(const Vector<T>&);                                          \
+  template Matrix<T> as_col(const Vector<T>&);                                        \
+  template Matrix<T> operator+(const Matrix<T>&, const Matrix<T>&);                   \
+  template Matrix<T> operator-(const Matrix<T>&, const Matrix<T>&);                   \
+  template Matrix<T> operator*(const Matrix<T>&, const Matrix<T>&);                   \
+  template Vector<T> operator+(const Vector<T>&, const Vector<T>&);                   \
+  template Vector<T> operator-(const Vector<T>&, const Vector<T>&);                   \
+  template Vector<T> operator*(const Vector<T>&, const Vector<T>&);                   \
+  template Vector<T> operator/(const Vector<T>&, const Vector<T>&);                   \
+  template Matrix<T> operator*(double, const Matrix<T>&);                             \
+  template Vector<T> operator*(double, const Vector<T>&);                             \
+  template Matrix<T> operator+(double, const Matrix<T>&);                             \
+  template Vector<T> operator+(double, const Vector<T>&);                             \
+  template Matrix<T> exp(const Matrix<T>&);                                           \
+  template Vector<T> exp(const Vector<T>&);                                           \
+  template Matrix<T> exp2(const Matrix<T>&);                                          \
+  template Vector<T> log(const Vector<T>&);                                           \
+  template Vector<T> max(const Vector<T>&, const Vector<T>&);                         \
+  template Matrix<T> add_rows(const Matrix<T>&, const Vector<T>&);                    \
+  template Matrix<T> sub_rows(const Matrix<T>&, const Vector<T>&);                    \
+  template Matrix<T> scale_rows(const Matrix<T>&, const Vector<T>&);                  \
+  template Matrix<T> div_rows(const Matrix<T>&, const Vector<T>&);                    \
+  template Matrix<T> add_cols(const Matrix<T>&, const Vector<T>&);                    \
+  template Matrix<T> scale_cols(const Matrix<T>&, const Vector<T>&);                  \
+  template Matrix<T> matmul(const Matrix<T>&, const Matrix<T>&);                      \
+  template Vector<T> sum_rows(const Matrix<T>&);                                      \
+  template Vector<T> mean_rows(const Matrix<T>&);                                     \
+  template Vector<T> sum_cols(const Matrix<T>&);                                      \
+  template Vector<T> max_rows(const Matrix<T>&);                                      \
+  template Vector<T> dot_rows(const Matrix<T>&, const Matrix<T>&);                    \
+  template T inner(const Matrix<T>&, const Matrix<T>&);                               \
+  template T inner(const Vector<T>&, const Vector<T>&);                               \
+  template Vector<T> inv_rms(const Matrix<T>&, double);                               \
+  template Vector<T> inv_rms_eps_outside(const Matrix<T>&, double);                   \
+  template Vector<T> anchor(const Vector<T>&);                                        \
+  template Matrix<T> select(const Mask&, const Matrix<T>&, double);                   \
+  template Matrix<T> select_rows(const RowMask&, const Matrix<T>&, double);           \
+  template Matrix<T> select_rows(const RowMask&, const Matrix<T>&, const Vector<T>&); \
+  template Vector<T> select(const RowMask&, const Vector<T>&, double);                \
+  template RowMask is_neg_inf(const Vector<T>&);                                      \
+  template Matrix<T> at(Site, const Matrix<T>&);                                      \
+  template Vector<T> at(Site, const Vector<T>&);                                      \
+  template Vector<double> values(const Vector<T>&);                                   \
   template Matrix<double> values(const Matrix<T>&);
 
 }  // namespace assay
