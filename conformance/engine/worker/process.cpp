@@ -20,8 +20,6 @@
 
 #include "conformance/engine/worker/protocol.hpp"
 
-extern char** environ;
-
 namespace assay {
 namespace {
 

@@ -1,35 +1,15 @@
 #include "conformance/engine/worker/worker.hpp"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 
-#include "conformance/engine/worker/diagnose.hpp"
+#include "conformance/engine/worker/call_memory.hpp"
 #include "conformance/engine/worker/dtype.hpp"
-#include "conformance/engine/worker/layout.hpp"
-#include "conformance/engine/worker/process.hpp"
-#include "conformance/engine/worker/protocol.hpp"
 
 namespace assay {
 namespace {
-
-// Around a tensor, as far as its accessible memory reaches but no further than this: catches writes that stay on the
-// page.
-constexpr std::size_t kCanaryBytes = 4096;
-constexpr std::uint16_t kCanary = 0xFFA5;  // NaN, if it is read, in fp64, fp32, fp16 and bf16
-
-struct Placed {
-  const Buffer* buffer;
-  bool output;
-  std::size_t span, start;
-  Extent extent;
-  std::size_t before() const { return std::min(start, kCanaryBytes); }
-  std::size_t after() const { return std::min(extent.bytes - std::min(extent.bytes, start + span), kCanaryBytes); }
-};
 
 std::string seconds_text(double s) {
   char text[32];
@@ -46,109 +26,25 @@ void check_alignment(std::size_t a) {
 
 struct Worker::Impl {
   Program program;
-  std::unique_ptr<SharedMemory> memory;
+  std::unique_ptr<CallMemory> memory;  // of this process: a fresh one for each
   std::unique_ptr<Process> process;
-  std::vector<Extent> pieces[2];  // of the inputs, of the outputs; by place in the call
   std::uint32_t sequence = 0;
   int started = 0;
 
-  Control& control() { return *reinterpret_cast<Control*>(memory->data()); }
+  Control& control() { return memory->control(); }
 
   void ensure_process() {
     if (process) return;
-    memory = std::make_unique<SharedMemory>();
-    pieces[0].clear();
-    pieces[1].clear();
+    memory = std::make_unique<CallMemory>();
     control().protocol = kProtocol;
     process = std::make_unique<Process>(program, memory->fd());
     ++started;
   }
 
-  // The piece of memory for one tensor: that of earlier calls if it is large enough.
-  Extent piece(bool output, std::size_t index, std::size_t span) {
-    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    auto& known = pieces[output];
-    if (known.size() <= index) known.resize(index + 1);
-    if (known[index].bytes < std::max<std::size_t>(span, 1)) {
-      std::size_t bytes = std::max(page, known[index].bytes);
-      while (bytes < span) bytes *= 2;
-      known[index] = {memory->allocate(bytes), bytes};
-    }
-    return known[index];
-  }
-
-  std::vector<Placed> place_all(const Request& r) {
-    std::vector<Placed> all;
-    for (const bool output : {false, true}) {
-      const auto& buffers = output ? r.outputs : r.inputs;
-      for (std::size_t i = 0; i < buffers.size(); ++i) {
-        Placed p{&buffers[i], output, span_bytes(buffers[i]), 0, {}};
-        p.extent = piece(output, i, p.span);
-        p.start = place(p.span, p.extent.bytes, r.alignment, r.guard);
-        all.push_back(p);
-      }
-    }
-    return all;
-  }
-
-  std::byte* at(const Placed& p) { return memory->data() + p.extent.file_offset + p.start; }
-
-  void fill(const std::vector<Placed>& all, const Request& r) {
-    for (const Placed& p : all) {
-      std::byte* first = at(p);
-      fill_pattern(first - p.before(), p.before(), kCanary);
-      fill_pattern(first + p.span, p.after(), kCanary);
-      if (p.output)
-        fill_pattern(first, p.span, r.poison);
-      else if (p.span)
-        std::memcpy(first, p.buffer->bytes.data(), p.span);
-    }
-  }
-
-  void write_request(const Request& r, Command command, const std::vector<Placed>& all) {
-    Control& c = control();
-    c.command = command;
-    c.outcome = Outcome::bad_request;
-    c.crash = {};
-    c.alarm_s = static_cast<std::uint32_t>(std::min(r.deadline_s, 1e6)) + 10;
-    RequestWriter to(c);
-    to.text(r.target);
-    to.text(r.op);
-    to.text(r.contract);
-    to.number(r.options.size());
-    for (const RequestOption& o : r.options) {
-      to.text(o.name);
-      to.text(o.value);
-      to.real(o.number);
-    }
-    for (const bool output : {false, true}) {
-      to.number(output ? r.outputs.size() : r.inputs.size());
-      for (const Placed& p : all) {
-        if (p.output != output) continue;
-        const assay_dtype dtype = abi_dtype(p.buffer->dtype);
-        to.text(p.buffer->name);
-        to.number(dtype.code);
-        to.number(dtype.bits);
-        to.number(p.buffer->shape.size());
-        for (Index v : p.buffer->shape) to.number(static_cast<std::uint64_t>(v));
-        for (Index v : p.buffer->strides) to.number(static_cast<std::uint64_t>(v));
-        to.number(p.extent.file_offset);
-        to.number(p.extent.bytes);
-        to.number(p.start);
-      }
-    }
-    c.request_bytes = to.size();
-  }
-
   Reply after_death(const std::vector<Placed>& all) {
     const pid_t pid = process->pid();
     const CrashRecord crash = control().crash;
-    std::vector<Mapped> mapped;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const std::uint64_t address = control().addresses[i];
-      const std::uint64_t first = address - all[i].start;
-      mapped.push_back({all[i].buffer->name, all[i].output, address, all[i].span, first, first + all[i].extent.bytes});
-    }
+    const std::vector<Mapped> mapped = memory->mapped(all);
     const std::uint64_t error_address = control().error_address;
     Reply reply;
     const int status = process->finish();
@@ -206,36 +102,6 @@ struct Worker::Impl {
     return reply;
   }
 
-  // What only the parent sees: writes that stayed on accessible pages.
-  void inspect(const std::vector<Placed>& all, const Request& r, Reply& reply) {
-    for (const Placed& p : all) {
-      const std::byte* first = at(p);
-      const std::string who = describe(p.buffer->name, p.output);
-      const std::size_t early = pattern_ends(first - p.before(), p.before(), kCanary);
-      const std::size_t late = pattern_ends(first + p.span, p.after(), kCanary);
-      if (early < p.before() || late < p.after()) {
-        reply.kind = Reply::Kind::guard_violation;
-        reply.message = early < p.before() ? "wrote " + byte_count(p.before() - early) + " before the start of " + who
-                                           : "wrote " + byte_count(late + 1) + " beyond the end of " + who;
-        return;
-      }
-      if (!p.output) {
-        if (p.span && std::memcmp(first, p.buffer->bytes.data(), p.span) != 0) {
-          reply.kind = Reply::Kind::input_written;
-          reply.message = "wrote " + who;
-        }
-        continue;
-      }
-      const std::vector<bool> mine = element_bytes(*p.buffer, false);
-      const std::byte poison[2] = {static_cast<std::byte>(r.poison & 0xFF), static_cast<std::byte>(r.poison >> 8)};
-      for (std::size_t i = 0; i < mine.size() && reply.kind == Reply::Kind::ok; ++i)
-        if (!mine[i] && first[i] != poison[i & 1]) {
-          reply.kind = Reply::Kind::output_gap_written;
-          reply.message = "wrote between the elements of " + who + ", at byte " + std::to_string(i);
-        }
-    }
-  }
-
   Reply call(const Request& r, Command command) {
     check_alignment(r.alignment);
     if (r.inputs.size() + r.outputs.size() > kMaxTensors)
@@ -252,18 +118,13 @@ struct Worker::Impl {
       return reply;
     }
     ensure_process();
-    const std::vector<Placed> all = place_all(r);
-    fill(all, r);
-    write_request(r, command, all);
+    const std::vector<Placed> all = memory->place_all(r);
+    memory->fill(all, r);
+    memory->write_request(r, command, all);
     Reply reply = exchange(r, all);
     if (reply.kind != Reply::Kind::ok || command != Command::run) return reply;
-    inspect(all, r, reply);
-    for (const Placed& p : all) {
-      if (!p.output) continue;
-      Buffer b = *p.buffer;
-      b.bytes.assign(at(p), at(p) + p.span);
-      reply.outputs.push_back(std::move(b));
-    }
+    memory->inspect(all, r, reply);
+    reply.outputs = memory->outputs(all);
     return reply;
   }
 };
