@@ -97,6 +97,14 @@ void products() {
     d.add(c);
   }
   d.print("matmul");
+  // Large enough to be shared between threads.
+  Digest large;
+  const Index n = 130;
+  const std::vector<double> a = numbers(8, n * n, 1.0, 60), b = numbers(9, n * n, 1.0, 60);
+  std::vector<double> c(a.size());
+  kernels::matmul(a.data(), n, 1, b.data(), n, 1, c.data(), n, n, n, n);
+  large.add(c);
+  large.print("matmul in threads");
 }
 
 void rows() {
@@ -133,6 +141,10 @@ void profiles() {
     for (Index i = 0; i < x.size(); ++i) d.add(x.at_flat(i)), d.add(rounded.at_flat(i));
     d.print("profile " + std::string(name(p)));
   }
+  Digest large;
+  const Tensor<double> x = fill(Profile::normal, {2, 300, 64}, 17, 4);
+  for (Index i = 0; i < x.size(); ++i) large.add(x.at_flat(i));
+  large.print("profile normal in threads");
 }
 
 }  // namespace
@@ -144,9 +156,14 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: reference_digest [--libm]\n");
     return 2;
   }
-  assay::functions(libm);
-  if (libm) return 0;
-  assay::products();
-  assay::rows();
-  assay::profiles();
+  try {
+    assay::functions(libm);
+    if (libm) return 0;
+    assay::products();
+    assay::rows();
+    assay::profiles();
+  } catch (const assay::Error& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 3;
+  }
 }
