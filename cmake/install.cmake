@@ -14,7 +14,8 @@ foreach(target flags plugin reference)
 endforeach()
 
 install(FILES conformance/abi/plugin.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/assay)
-install(DIRECTORY reference DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/assay FILES_MATCHING PATTERN "*.hpp" PATTERN tests EXCLUDE PATTERN kernels EXCLUDE)
+install(DIRECTORY reference DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/assay FILES_MATCHING PATTERN "*.hpp" PATTERN tests EXCLUDE
+        PATTERN kernels EXCLUDE PATTERN vocabulary EXCLUDE)
 install(DIRECTORY ${PROJECT_BINARY_DIR}/generated/spec DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/assay FILES_MATCHING PATTERN "*.hpp")
 install(TARGETS assay_flags assay_plugin assay_reference EXPORT assay)
 
