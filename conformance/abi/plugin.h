@@ -26,7 +26,8 @@
  * (in another) of each tensor is inaccessible.
  *
  * The file has DLPack's memory layout and dtype codes (assay_tensor = DLTensor, assay_dtype = DLDataType,
- * assay_device = DLDevice of DLPack >= 1.1), so a pointer to an assay_tensor may be cast where a DLTensor* is wanted. */
+ * assay_device = DLDevice of DLPack >= 1.1), so a pointer to an assay_tensor may be cast where a DLTensor* is wanted.
+ */
 #ifndef ASSAY_PLUGIN_H_
 #define ASSAY_PLUGIN_H_
 
@@ -44,12 +45,13 @@ enum {
   ASSAY_OK = 0,          /* done: all outputs are written */
   ASSAY_UNSUPPORTED = 1, /* this combination of op, contract, options, shapes or strides is not offered; say which in
                             `error`. Reported as "not supported", never as a failure. Nothing need be written. */
-  ASSAY_ERROR = 2        /* wrong call, or the library failed; say why in `error` */
+  ASSAY_ERROR = 2        /* wrong call, or the library failed; say why in `error`. Tensors whose shapes or dtypes do not
+                            fit together are a wrong call and must be refused, not computed with. */
 };
 
 /* assay_dtype.code: the codes of DLDataTypeCode. Elements are little-endian; bool is one byte, 0 or 1. Types below 8
- * bits (int4, float6, float4) are packed without padding, element i in bits [i*bits, (i+1)*bits) of the tensor counted from
- * the lowest bit of its first byte; such tensors are always dense. */
+ * bits (int4, float6, float4) are packed without padding, element i in bits [i*bits, (i+1)*bits) of the tensor counted
+ * from the lowest bit of its first byte; such tensors are always dense. */
 enum {
   ASSAY_INT = 0,
   ASSAY_UINT = 1,

@@ -74,7 +74,8 @@ struct PluginInfo {
   bool can_be_asked = false;
 };
 
-/// How to start worker processes.
+/// How to start worker processes. They inherit the environment (OMP_NUM_THREADS, ONEDNN_MAX_CPU_ISA, ...), with
+/// OMP_WAIT_POLICY=passive unless it says otherwise.
 struct Program {
   std::string executable;          ///< "": assay_worker in the folder of the running program
   std::uint64_t memory_limit = 0;  ///< bytes of address space of the process, 0: no limit

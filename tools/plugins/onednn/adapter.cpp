@@ -1,5 +1,6 @@
 #include "tools/plugins/onednn/adapter.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace onednn {
@@ -36,6 +37,19 @@ const assay_tensor* find_output(const assay_call& call, const char* name) {
 }
 const assay_tensor& input(const assay_call& call, const char* name) { return required(find_input(call, name), name); }
 const assay_tensor& output(const assay_call& call, const char* name) { return required(find_output(call, name), name); }
+
+void demand_rank(const assay_tensor& t, const char* name, int32_t rank) {
+  if (t.ndim != rank)
+    throw std::runtime_error(std::string("tensor ") + name + " is " + text(t) + ", expected " + std::to_string(rank) +
+                             " dimensions");
+}
+
+void demand_shape(const assay_tensor& t, const char* name, std::initializer_list<int64_t> shape) {
+  if (t.ndim == static_cast<int32_t>(shape.size()) && std::equal(shape.begin(), shape.end(), t.shape)) return;
+  std::string expected;
+  for (int64_t size : shape) expected += (expected.empty() ? "[" : ", ") + std::to_string(size);
+  throw std::runtime_error(std::string("tensor ") + name + " is " + text(t) + ", expected " + expected + "]");
+}
 
 std::string option(const assay_call& call, const char* name, const char* otherwise) {
   for (size_t i = 0; i < call.n_options; ++i)

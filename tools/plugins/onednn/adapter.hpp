@@ -25,6 +25,10 @@ const assay_tensor* find_output(const assay_call& call, const char* name);  ///<
 const assay_tensor& input(const assay_call& call, const char* name);        ///< throws if absent
 const assay_tensor& output(const assay_call& call, const char* name);
 
+/// Throws, naming tensor, shape and what was expected, if a tensor does not have this rank, this shape.
+void demand_rank(const assay_tensor& t, const char* name, int32_t rank);
+void demand_shape(const assay_tensor& t, const char* name, std::initializer_list<int64_t> shape);
+
 /// The spelled value of an option, `otherwise` if the call does not have it.
 std::string option(const assay_call& call, const char* name, const char* otherwise);
 double number(const assay_call& call, const char* name);

@@ -6,11 +6,15 @@ namespace onednn {
 /// 16-bit ones are widened first, which is exact.
 void layer_norm(const assay_call& call) {
   using flags = dnnl::normalization_flags;
-  refuse_other_options(call, "eps");
+  refuse_other_options(call, "eps bias");
   refuse_other_outputs(call, "y");
   const assay_tensor &x = input(call, "x"), &y = output(call, "y");
-  if (empty(x)) return;
+  demand_rank(x, "x", 2);
+  demand_shape(y, "y", {x.shape[0], x.shape[1]});
   const assay_tensor *w = find_input(call, "w"), *b = find_input(call, "b");
+  if (w != nullptr) demand_shape(*w, "w", {x.shape[1]});
+  if (b != nullptr) demand_shape(*b, "b", {x.shape[1]});
+  if (empty(x)) return;
   flags use = flags::none;
   if (w != nullptr) use = use | flags::use_scale;
   if (b != nullptr) use = use | flags::use_shift;

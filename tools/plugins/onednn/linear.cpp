@@ -8,8 +8,12 @@ void linear(const assay_call& call) {
   refuse_other_outputs(call, "y");
   const assay_tensor &x = input(call, "x"), &w = input(call, "w"), &y = output(call, "y");
   const assay_tensor* b = find_input(call, "b");
+  demand_rank(x, "x", 2);
+  demand_rank(w, "w", 2);
+  demand_shape(w, "w", {x.shape[1], w.shape[1]});
+  demand_shape(y, "y", {x.shape[0], w.shape[1]});
+  if (b != nullptr) demand_shape(*b, "b", {w.shape[1]});
   if (empty(y)) return;
-  if (empty(x)) throw Unsupported("a sum without terms (inner size 0)");
   std::unordered_map<int, dnnl::memory> arguments = {
       {DNNL_ARG_SRC, on(x)}, {DNNL_ARG_WEIGHTS, on(w)}, {DNNL_ARG_DST, on(y)}};
   dnnl::memory::desc bias;  // matmul wants it in the rank of y

@@ -9,13 +9,16 @@ void softmax(const assay_call& call) {
   if (option(call, "empty_row", "nan") != "nan") throw Unsupported("a row without a finite entry gives NaN");
   refuse_other_outputs(call, "p log_p");
   const assay_tensor& x = input(call, "x");
+  demand_rank(x, "x", 2);
   const struct {
     const char* name;
     dnnl::algorithm algorithm;
   } outputs[] = {{"p", dnnl::algorithm::softmax_accurate}, {"log_p", dnnl::algorithm::softmax_log}};
   for (const auto& o : outputs) {
     const assay_tensor* y = find_output(call, o.name);
-    if (y == nullptr || empty(x)) continue;
+    if (y == nullptr) continue;
+    demand_shape(*y, o.name, {x.shape[0], x.shape[1]});
+    if (empty(x)) continue;
     const auto pd = implementation<dnnl::softmax_v2_forward>(
         dnnl::softmax_v2_forward::desc(dnnl::prop_kind::forward_inference, o.algorithm, describe(x), describe(*y),
                                        x.ndim - 1),

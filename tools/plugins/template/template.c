@@ -55,6 +55,11 @@ static int check(const assay_call* call, const char* known) {
   return ASSAY_OK;
 }
 
+/* NULL or a tensor of that shape (cols < 0: a vector)? */
+static int fits(const assay_tensor* t, int64_t rows, int64_t cols) {
+  return t == NULL || (t->ndim == (cols < 0 ? 1 : 2) && t->shape[0] == rows && (cols < 0 || t->shape[1] == cols));
+}
+
 /* ---- element (i, j) of a strided [rows, cols] tensor, (i) of a vector ---- */
 
 static float* at(const assay_tensor* t, int64_t i, int64_t j) {
@@ -80,19 +85,22 @@ static int softmax(const assay_call* call) {
   const assay_tensor *x = input(call, "x"), *mask = input(call, "mask");
   const assay_tensor *p = output(call, "p"), *log_p = output(call, "log_p"), *lse = output(call, "lse");
   if (x == NULL || x->ndim != 2) return wrong(call, "softmax needs x [T, n]");
-  for (int64_t i = 0; i < x->shape[0]; ++i) {
+  const int64_t rows = x->shape[0], n = x->shape[1];
+  if (!fits(mask, rows, n) || !fits(p, rows, n) || !fits(log_p, rows, n) || !fits(lse, rows, -1))
+    return wrong(call, "mask, p and log_p must be [T, n] as x is, lse [T]");
+  for (int64_t i = 0; i < rows; ++i) {
     float max = -INFINITY, sum = 0;
     int nan = 0;
-    for (int64_t j = 0; j < x->shape[1]; ++j) {
+    for (int64_t j = 0; j < n; ++j) {
       if (!kept(mask, i, j)) continue;
       const float v = *at(x, i, j);
       nan |= isnan(v);
       if (v > max) max = v;
     }
     const int empty = max == -INFINITY && !nan;
-    for (int64_t j = 0; j < x->shape[1]; ++j)
+    for (int64_t j = 0; j < n; ++j)
       if (kept(mask, i, j) && !empty) sum += expf(*at(x, i, j) - max);
-    for (int64_t j = 0; j < x->shape[1]; ++j) {
+    for (int64_t j = 0; j < n; ++j) {
       const int none = empty || !kept(mask, i, j);
       const float shifted = none ? -INFINITY : *at(x, i, j) - max;
       if (p != NULL) *at(p, i, j) = none ? 0 : expf(shifted) / sum;
@@ -112,6 +120,7 @@ static int rms_norm(const assay_call* call) {
   if (x == NULL || x->ndim != 2 || w == NULL || y == NULL || eps == NULL)
     return wrong(call, "rms_norm needs x [T, d], w [d], y [T, d] and eps");
   const int64_t d = x->shape[1];
+  if (!fits(w, d, -1) || !fits(y, x->shape[0], d)) return wrong(call, "w must be [d], y [T, d] as x is");
   for (int64_t i = 0; i < x->shape[0]; ++i) {
     float sum = 0;
     for (int64_t j = 0; j < d; ++j) sum += *at(x, i, j) * *at(x, i, j);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -75,6 +76,13 @@ Type type_of(const assay_named_tensor& t) {
 class View {
  public:
   explicit View(const assay_named_tensor& t) : t_(t.tensor), type_(type_of(t)) {}
+  // Throws unless the tensor has this shape.
+  const View& demand(std::initializer_list<int64_t> shape) const {
+    if (t_.ndim != static_cast<int32_t>(shape.size()) || !std::equal(shape.begin(), shape.end(), t_.shape))
+      throw std::runtime_error("the shapes of the tensors do not fit together");
+    return *this;
+  }
+  int rank() const { return t_.ndim; }
   int64_t size(int d) const { return t_.shape[d]; }
   float get(int64_t i, int64_t j) const { return load(i * t_.strides[0] + j * t_.strides[1]); }
   float get(int64_t i) const { return load(i * t_.strides[0]); }
@@ -137,7 +145,13 @@ void softmax(const assay_call& call) {
   defaults_but(call, "mask");
   const View x(input(call, "x"));
   const assay_named_tensor* mask = find(call.inputs, call.n_inputs, "mask");
+  if (x.rank() != 2) throw std::runtime_error("softmax needs x [T, n]");
   const int64_t n = x.size(1);
+  if (mask != nullptr) View(*mask).demand({x.size(0), n});
+  for (size_t o = 0; o < call.n_outputs; ++o) {
+    const View out(call.outputs[o]);
+    std::strcmp(call.outputs[o].name, "lse") == 0 ? out.demand({x.size(0)}) : out.demand({x.size(0), n});
+  }
   std::vector<float> shifted(static_cast<size_t>(n)), e(static_cast<size_t>(n));
   for (int64_t i = 0; i < x.size(0); ++i) {
     const auto value = [&](int64_t j) {
@@ -171,6 +185,9 @@ void softmax(const assay_call& call) {
 void rms_norm(const assay_call& call) {
   defaults_but(call, "eps");
   const View x(input(call, "x")), w(input(call, "w")), y(call.outputs[0]);
+  if (x.rank() != 2) throw std::runtime_error("rms_norm needs x [T, d]");
+  w.demand({x.size(1)});
+  y.demand({x.size(0), x.size(1)});
   const auto eps = static_cast<float>(option(call, "eps").number);
   for (int64_t i = 0; i < x.size(0); ++i) {
     float sum = 0;

@@ -94,6 +94,22 @@ TEST_P(Template, SaysNo) {
                "not supported");
 }
 
+TEST_P(Template, RefusesShapesThatDoNotFit) {
+  const std::string f = GetParam().format;
+  const Buffer x = tensor("x", f, {2, 2}, {1, 2, 3, 4});
+  EXPECT_STREQ(to_string(call("softmax", {x}, {tensor("p", f, {2, 3}, {})}).kind), "error");
+  EXPECT_STREQ(to_string(call("softmax", {x, tensor("mask", "bool", {3, 2}, std::vector<double>(6, 1))},
+                              {tensor("p", f, {2, 2}, {})}, {{"mask", "given", 1}})
+                             .kind),
+               "error");
+  EXPECT_STREQ(to_string(call("softmax", {tensor("x", f, {4}, {1, 2, 3, 4})}, {tensor("p", f, {4}, {})}).kind),
+               "error");
+  EXPECT_STREQ(
+      to_string(
+          call("rms_norm", {x, tensor("w", f, {3}, {1, 1, 1})}, {tensor("y", f, {2, 2}, {})}, {{"eps", "0", 0}}).kind),
+      "error");
+}
+
 TEST_P(Template, CapabilityFileIsReadAndThePluginLoads) {
   const Capability c = read_capability(std::string(ASSAY_PLUGINS) + "/" + GetParam().name + ".yaml");
   const std::vector<Offered> all = ask(c, worker_);

@@ -204,12 +204,14 @@ TEST(Worker, RefusesRequestsThatCannotBeMade) {
   EXPECT_THROW(Worker(Program{"/bin/true", 0, 1}).call(request("copy")), Error);
 }
 
-TEST(Worker, InstalledOneServesPluginsOnly) {
-  Worker worker;  // the executable beside this program
+TEST(Worker, BesideTheProgramIsTheDefault) {
+  Worker worker;  // assay_worker, as installed
   EXPECT_STREQ(to_string(worker.call(request("copy")).kind), "ok");
   Request r = request("copy");
-  r.target = "subject:softmax";
-  EXPECT_NE(worker.call(r).message.find("subject:softmax"), std::string::npos);
+  r.target = "subject:no_such_op";
+  const Reply reply = worker.call(r);
+  EXPECT_STREQ(to_string(reply.kind), "error");
+  EXPECT_NE(reply.message.find("no_such_op"), std::string::npos) << reply.message;
 }
 
 TEST(Layout, PlacesAgainstTheGuard) {

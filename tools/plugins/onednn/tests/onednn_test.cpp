@@ -180,6 +180,33 @@ TEST_F(OneDnn, SaysWhatItDoesNotOffer) {
   EXPECT_EQ(why("linear", {tensor("y", "fp32", {2, 2}, {})}), "error: oneDNN: the call lacks tensor w");
 }
 
+TEST_F(OneDnn, RefusesShapesThatDoNotFit) {
+  const Buffer x = tensor("x", "fp32", {2, 3}, std::vector<double>(6)), y = tensor("y", "fp32", {2, 4}, {});
+  const auto why = [&](const std::string& op, std::vector<Buffer> in, const Buffer& out) {
+    in.insert(in.begin(), x);
+    const Reply r = call(op, "in=fp32 acc=fp32 out=fp32", in, {out},
+                         op == "softmax" ? std::vector<RequestOption>{}
+                                         : std::vector<RequestOption>{{op == "linear" ? "bias" : "eps", "1", 1}});
+    return std::string(to_string(r.kind)) + ": " + r.message;
+  };
+  const Buffer w = tensor("w", "fp32", {3, 4}, std::vector<double>(12));
+  const auto vector = [](const char* name, Index n) {
+    return tensor(name, "fp32", {n}, std::vector<double>(static_cast<std::size_t>(n)));
+  };
+  EXPECT_EQ(why("linear", {w, vector("b", 4)}, y).substr(0, 2), "ok");
+  EXPECT_EQ(why("linear", {w, vector("b", 5)}, y), "error: oneDNN: tensor b is fp32 [5] strides [1], expected [4]");
+  EXPECT_EQ(why("linear", {tensor("w", "fp32", {4, 4}, std::vector<double>(16))}, y),
+            "error: oneDNN: tensor w is fp32 [4, 4] strides [4, 1], expected [3, 4]");
+  const Buffer out = tensor("y", "fp32", {2, 3}, {});
+  EXPECT_EQ(why("layer_norm", {vector("w", 3), vector("b", 3)}, out).substr(0, 2), "ok");
+  EXPECT_EQ(why("layer_norm", {vector("w", 4), vector("b", 3)}, out),
+            "error: oneDNN: tensor w is fp32 [4] strides [1], expected [3]");
+  EXPECT_EQ(why("layer_norm", {vector("w", 3), vector("b", 2)}, out),
+            "error: oneDNN: tensor b is fp32 [2] strides [1], expected [3]");
+  EXPECT_EQ(why("softmax", {}, tensor("p", "fp32", {2, 2}, {})),
+            "error: oneDNN: tensor p is fp32 [2, 2] strides [2, 1], expected [2, 3]");
+}
+
 TEST_F(OneDnn, CapabilityFileMatchesThePlugin) {
   Capability c = read_capability(std::string(ASSAY_SOURCE_DIR) + "/tools/plugins/onednn/onednn.yaml");
   c.plugin = ASSAY_ONEDNN;
