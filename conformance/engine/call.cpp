@@ -57,8 +57,12 @@ void Call::set_option(std::string_view name, double value) { options[option_inde
 std::string Call::option_text(std::size_t index) const {
   const OptionSpec& o = op->options[index];
   if (!o.numeric()) return o.names[static_cast<std::size_t>(options[index])];
+  return spell_number(options[index]);
+}
+
+std::string spell_number(double x) {
   char buffer[32];
-  const auto [end, code] = std::to_chars(buffer, buffer + sizeof buffer, options[index]);
+  const auto [end, code] = std::to_chars(buffer, buffer + sizeof buffer, x);
   return {buffer, end};
 }
 

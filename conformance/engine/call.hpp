@@ -35,6 +35,9 @@ class Tensors {
   std::vector<Named> tensors_;
 };
 
+/// A number spelled as short as it reads back the same.
+std::string spell_number(double x);
+
 /// One call of an op: what is asked of a target, and of the definition.
 struct Call {
   const OpSpec* op = nullptr;

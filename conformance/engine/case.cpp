@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "conformance/engine/call.hpp"
 #include "reference/core/error.hpp"
 
 namespace assay {
@@ -29,13 +30,6 @@ std::int64_t read_value(const Axis& axis, std::string_view text) {
                 std::string(text));
   }
   return value;
-}
-
-/// A number of an option, spelled so that it reads back the same.
-std::string spell_number(double x) {
-  char buffer[32];
-  const auto [end, code] = std::to_chars(buffer, buffer + sizeof buffer, x);
-  return {buffer, end};
 }
 
 }  // namespace

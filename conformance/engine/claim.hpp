@@ -37,7 +37,7 @@ class Check {
   Check& with(std::string_view axis, std::string_view name);
 
   const Contract& contract() const { return contract_; }
-  double u_acc() const { return contract_.acc->u(); }
+  double u_acc() const { return contract_.u(); }
   double u_out() const { return contract_.out->u(); }
 
   /// The call of this case: options, sizes, inputs filled by profile and seed, in the contract's formats.

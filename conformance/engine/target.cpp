@@ -3,6 +3,7 @@
 #include "conformance/engine/eval.hpp"
 #include "conformance/engine/memory.hpp"
 #include "conformance/engine/subject.hpp"
+#include "conformance/engine/target_plugin.hpp"
 
 namespace assay {
 namespace {
@@ -101,6 +102,7 @@ std::unique_ptr<Target> make_target(const std::string& name) {
   if (name == "reference") return std::make_unique<ReferenceTarget>();
   if (kind == "subject" && !rest.empty()) return std::make_unique<BuiltinTarget>(name, "subject", "", "", rest);
   if ((kind == "planted" || kind == "mutant") && !rest.empty()) return planted(name, rest, kind);
+  if (kind == "plugin" && !rest.empty()) return plugin_target(name, rest);
   throw Error("no such target", "reference, subject:CONTRACT, planted:OP.BUG[@CONTRACT], plugin:FILE.so or files:DIR",
               name);
 }

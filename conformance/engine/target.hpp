@@ -38,6 +38,8 @@ class Target {
   /// Whether it offers an output, and an option's value (its index; for a number, of the page's list).
   virtual bool offers_output(const OpSpec& op, const std::string& output) const = 0;
   virtual bool offers_option(const OpSpec& op, std::size_t option, int value) const = 0;
+  /// What this machine could not do, a line each.
+  virtual std::vector<std::string> remarks() const { return {}; }
   /// Whether what it runs sees memory (layouts, poison and guards mean something).
   virtual bool sees_memory() const = 0;
   /// Declares that an element's arithmetic does not depend on the sizes of the other dimensions (batch invariance).

@@ -75,8 +75,8 @@ double number(std::string_view key, std::string_view text) {
 
 const Format& floating(std::string_view key, std::string_view value) {
   const Format& f = format(value);
-  if (key == "acc" && (f.fixed_point() || f.sign_bits == 0))
-    throw Error("contract: field acc", "a signed floating-point format", std::string(value));
+  if (key == "acc" && f.name != "int32" && (f.fixed_point() || f.sign_bits == 0))
+    throw Error("contract: field acc", "a signed floating-point format, or int32", std::string(value));
   return f;
 }
 
@@ -215,7 +215,7 @@ const detail::BoundModel& detail::bound_model() { return current().model; }
 detail::BoundModel::BoundModel(const Contract& c, double limit)
     : contract(&c),
       acc(c.acc),
-      u(c.acc->u()),
+      u(c.u()),
       variance(u * u / 3),
       exp_error(c.exp_ulp * 2 * u),
       log_error(c.log_ulp * 2 * u),

@@ -33,7 +33,8 @@ struct Contract {
          rsqrt_ulp = 2.0;  // errors of the accumulator's elementary functions, in its ulps (2u)
   Round out_round = Round::nearest_even;
 
-  double u() const { return acc->u(); }
+  /// Unit roundoff of the accumulator. An integer one holds every sum below 2^p exactly, which is what its bound needs to know.
+  double u() const { return acc->fixed_point() ? pow2(-acc->p()) : acc->u(); }
   const Format& site(Site s) const { return s == Site::output ? *out : s == Site::cast ? *cast : *acc; }
   /// The shorthand; parse(spell()) gives the same contract.
   std::string spell() const;

@@ -9,7 +9,11 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer("Exit codes: 0 pass, 1 a verdict failed, 2 usage, 3 nothing ran or the target is broken.");
   int exit_code = command::passed;
+  command::add_list(app);
+  command::add_explain(app);
   command::add_run(app, exit_code);
+  command::add_status(app, exit_code);
+  command::add_new(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& e) {

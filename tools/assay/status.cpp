@@ -1,0 +1,76 @@
+#include "spec/report/status.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "conformance/engine/eval.hpp"
+#include "conformance/engine/planted.hpp"
+#include "conformance/engine/subject.hpp"
+#include "conformance/engine/suite.hpp"
+#include "tools/assay/command.hpp"
+
+namespace assay::command {
+namespace {
+
+/// Runs a target's claims and notes which ran and passed.
+void note_claims(const std::string& name, const RunOptions& options, spec::Facts& facts) {
+  SuiteOptions suite;
+  suite.target = name;
+  suite.run = options;
+  const auto target = make_target(name);
+  for (const Result& r : run_suite(suite, *target, [](const Result&, std::size_t, std::size_t) {})) {
+    if (r.cases > 0 && r.verdict == Result::Verdict::passed) facts.claims_ran.insert(r.claim);
+  }
+}
+
+/// What is there, from the registries and from running it.
+spec::Facts gather(bool run) {
+  spec::Facts facts = spec::tree_facts();
+  for (const Claim& c : claims()) facts.claims_bound.insert(c.id);
+  for (const Page& p : pages()) {
+    for (const BugSpec& b : p.bugs) {
+      const std::string op = p.has_op ? p.op.name : p.uses;
+      if (subject_of(op) != nullptr) facts.bugs_planted.insert(op + "." + b.name);
+    }
+  }
+  if (!run) {
+    facts.claims_ran = facts.claims_bound;
+    facts.bugs_killed = facts.bugs_planted;
+    return facts;
+  }
+  RunOptions options;
+  options.tier_of = tier("quick");
+  options.fingerprints = false;
+  note_claims("reference", options, facts);
+  note_claims("subject:fp32", options, facts);
+  std::map<std::string, bool> alive;
+  options.tier_of = tier("default");
+  for (const Kill& k : run_planted("*", options, [](const Kill&) {})) alive[k.op + "." + k.bug] |= !k.dead;
+  for (const auto& [bug, survives] : alive) {
+    if (!survives) facts.bugs_killed.insert(bug);
+  }
+  return facts;
+}
+
+}  // namespace
+
+void add_status(CLI::App& app, int& exit_code) {
+  auto* cmd = app.add_subcommand("status", "What the specification lists, minus what is there");
+  auto concept_id = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false), no_run = std::make_shared<bool>(false);
+  cmd->add_option("--concept", *concept_id, "what one concept lacks");
+  cmd->add_flag("--json", *json, "for machines");
+  cmd->add_flag("--no-run", *no_run, "take registered claims and bugs for run and killed, instead of running them");
+  cmd->callback([concept_id, json, no_run, &exit_code] {
+    const spec::Status s = spec::status(spec::lists(), pages(), gather(!*no_run));
+    if (*json)
+      fmt::print("{}\n", spec::status_json(s).dump(2));
+    else
+      fmt::print("{}\n", concept_id->empty() ? spec::status_text(s) : spec::status_text(s, *concept_id));
+    exit_code = passed;
+  });
+}
+
+}  // namespace assay::command
