@@ -39,6 +39,8 @@ class Check {
   const Contract& contract() const { return contract_; }
   double u_acc() const { return contract_.u(); }
   double u_out() const { return contract_.out->u(); }
+  /// Of what is stored between the passes of a softmax; 0 where that is the accumulator's format.
+  double u_p() const { return contract_.p == contract_.acc ? 0 : contract_.p->u(); }
 
   /// The call of this case: options, sizes, inputs filled by profile and seed, in the contract's formats.
   Call call() const;

@@ -86,6 +86,7 @@ CLAIM(model.linear.empty_k) {
 }
 
 CLAIM(model.linear.nan_row) {
+  if (!check.contract().in->has_nan()) throw NotOffered{"NaN in format " + std::string(check.contract().in->name)};
   if (check.c["T"] < 2) check.with("T", 2);
   if (check.c["n_in"] < 1) check.with("n_in", 1);
   const Call clean = check.call();

@@ -142,7 +142,7 @@ CLAIM(softmax.safe.max_share) {
     const Row r = look(call, t);
     if (r.poisoned || r.max == -infinity) continue;
     const double n = static_cast<double>(r.finite);
-    const double share = round_to(*call.contract.out, 1 / n * (1 - (n + 1) * check.u_acc()), Round::down);
+    const double share = round_to(*call.contract.out, 1 / n * (1 - (n + 1) * check.u_acc() - check.u_p()), Round::down);
     for (Index i = 0; i < p.cols(); ++i) {
       if (kept(call, t, i) && x(t, i) == r.max) check.at_most("1/n (1 - (n+1)u) - p at the maximum", share, p(t, i));
     }
@@ -224,7 +224,8 @@ CLAIM(softmax.safe.relerr) {
     for (Index i = 0; i < p.cols(); ++i) {
       if (!(p(t, i) >= 2 * std::max(call.contract.out->min_normal(), call.contract.acc->min_normal()))) continue;
       const double acc =
-          check.u_acc() * (std::fabs(x(t, i) - r.max) + spread + 2 * kappa + static_cast<double>(r.finite));
+          check.u_acc() * (std::fabs(x(t, i) - r.max) + spread + 2 * kappa + static_cast<double>(r.finite)) +
+          check.u_p();
       check.at_most("|p^/p - 1|", std::fabs(got(t, i) / p(t, i) - 1), acc * (1 + 0x1p-6) + check.u_out() * (1 + acc));
     }
   }
@@ -263,7 +264,7 @@ CLAIM(softmax.safe.sum1) {
       half_ulps += ulp(*call.contract.out, p(t, i)) / 2;  // what the output's own rounding may move
     }
     const double n = static_cast<double>(r.finite);
-    check.at_most("|sum p - 1|", std::fabs(sum - 1), (n + 1) * check.u_acc() * (1 + 0x1p-6) + half_ulps);
+    check.at_most("|sum p - 1|", std::fabs(sum - 1), (n + 1) * check.u_acc() * (1 + 0x1p-6) + check.u_p() + half_ulps);
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 Contract base(const Format& in, const Format& acc, const Format& out) {
   Contract c;
   c.in = &in;
-  c.acc = &acc;
+  c.acc = c.p = &acc;
   c.out = c.cast = &out;
   return c;
 }
@@ -106,7 +106,7 @@ std::string shortest(double v) {
   return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, v).ptr);
 }
 
-void set_field(Contract& c, bool& cast_given, std::string_view key, std::string_view value) {
+void set_field(Contract& c, bool& cast_given, bool& p_given, std::string_view key, std::string_view value) {
   if (key == "in")
     c.in = &floating(key, value);
   else if (key == "acc")
@@ -115,6 +115,8 @@ void set_field(Contract& c, bool& cast_given, std::string_view key, std::string_
     c.out = &floating(key, value);
   else if (key == "cast")
     c.cast = &floating(key, value), cast_given = true;
+  else if (key == "p")
+    c.p = &floating(key, value), p_given = true;
   else if (key == "kind")
     accumulate_kind(c, value);
   else if (key == "order")
@@ -128,7 +130,8 @@ void set_field(Contract& c, bool& cast_given, std::string_view key, std::string_
   else if (key == "round")
     c.out_round = pick(kRounds, key, value);
   else
-    throw Error("contract: field", "one of in, acc, out, cast, kind, order, exp, log, rsqrt, round", std::string(key));
+    throw Error("contract: field", "one of in, acc, out, p, cast, kind, order, exp, log, rsqrt, round",
+                std::string(key));
 }
 
 }  // namespace
@@ -136,6 +139,7 @@ void set_field(Contract& c, bool& cast_given, std::string_view key, std::string_
 std::string Contract::spell() const {
   const Contract d;
   std::string s = "in=" + std::string(in->name) + " acc=" + std::string(acc->name) + " out=" + std::string(out->name);
+  if (p != acc) s += " p=" + std::string(p->name);
   if (cast != out) s += " cast=" + std::string(cast->name);
   if (kind == Accumulate::truncate) s += " kind=rz";
   if (kind == Accumulate::mma) s += " kind=mma(" + std::to_string(mma_f) + "," + std::to_string(mma_k0) + ")";
@@ -149,7 +153,7 @@ std::string Contract::spell() const {
 
 Contract parse_contract(std::string_view text) {
   Contract c = base(fp32, fp32, fp32);
-  bool first = true, cast_given = false;
+  bool first = true, cast_given = false, p_given = false;
   for (std::size_t at = 0; at < text.size();) {
     const auto end = std::min(text.find(' ', at), text.size());
     const std::string_view word = text.substr(at, end - at);
@@ -157,7 +161,7 @@ Contract parse_contract(std::string_view text) {
     if (word.empty()) continue;
     const auto equals = word.find('=');
     if (equals != std::string_view::npos) {
-      set_field(c, cast_given, word.substr(0, equals), word.substr(equals + 1));
+      set_field(c, cast_given, p_given, word.substr(0, equals), word.substr(equals + 1));
     } else {
       const Contract* found = nullptr;
       std::string names;
@@ -175,6 +179,7 @@ Contract parse_contract(std::string_view text) {
   }
   if (first) throw Error("contract", "a preset or fields like in=bf16 acc=fp32 out=bf16", "nothing");
   if (!cast_given) c.cast = c.out;
+  if (!p_given) c.p = c.acc;
   return c;
 }
 

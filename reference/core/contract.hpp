@@ -16,7 +16,8 @@ enum class Accumulate { nearest, truncate, mma };
 enum class Order { contiguous, oblivious, any };
 
 /// Places where a kernel rounds an intermediate. `output` is judged by its interval, so it adds no error to a bound.
-enum class Site { output, statistic, cast, accumulator };
+/// `probabilities` is what a softmax stores between its passes: exp(x - m), or x - m on the way to log p.
+enum class Site { output, statistic, probabilities, cast, accumulator };
 
 /// The numerical contract of an implementation: what it stores in which format, how it accumulates, how good its
 /// elementary functions are. Spelled "in=bf16 acc=fp32 out=bf16"; what is not spelled is the default, the weakest
@@ -25,6 +26,7 @@ struct Contract {
   const Format* in = nullptr;    // inputs
   const Format* out = nullptr;   // outputs
   const Format* acc = nullptr;   // accumulators, statistics and every unnamed intermediate
+  const Format* p = nullptr;     // unnormalised probabilities where they are stored (default: acc)
   const Format* cast = nullptr;  // what a declared cast before the last multiplication rounds to (default: out)
   Accumulate kind = Accumulate::nearest;
   int mma_f = 24, mma_k0 = 8;  // with kind mma
@@ -33,9 +35,12 @@ struct Contract {
          rsqrt_ulp = 2.0;  // errors of the accumulator's elementary functions, in its ulps (2u)
   Round out_round = Round::nearest_even;
 
-  /// Unit roundoff of the accumulator. An integer one holds every sum below 2^p exactly, which is what its bound needs to know.
+  /// Unit roundoff of the accumulator. An integer one holds every sum below 2^p exactly, which is what its bound needs
+  /// to know.
   double u() const { return acc->fixed_point() ? pow2(-acc->p()) : acc->u(); }
-  const Format& site(Site s) const { return s == Site::output ? *out : s == Site::cast ? *cast : *acc; }
+  const Format& site(Site s) const {
+    return s == Site::output ? *out : s == Site::probabilities ? *p : s == Site::cast ? *cast : *acc;
+  }
   /// The shorthand; parse(spell()) gives the same contract.
   std::string spell() const;
 };

@@ -27,8 +27,8 @@ Softmax<T> softmax_safe(const Matrix<T>& x, const Mask& keep, const Vector<T>& s
   const Vector<T> s = sum_rows(e);        // [T]
   const Vector<T> l = s + exp(sink - m);  // [T]
   //  p_i = e_i / l      log_p_i = (x_i - m) - ln l      LSE = m + ln sum_j e_j
-  const Matrix<T> p = div_rows(e, l);                                                             // [T, n]
-  const Matrix<T> log_p = sub_rows(centred, log(l));                                              // [T, n]
+  const Matrix<T> p = div_rows(at(Site::probabilities, e), l);                                    // [T, n]
+  const Matrix<T> log_p = sub_rows(at(Site::probabilities, centred), log(l));                     // [T, n]
   const Vector<T> lse = opt.sink == SoftmaxOptions::Sink::none ? m + log(s) : log_sum_exp(kept);  // [T]
   //  rows without an entry, by convention
   const RowMask some = !is_neg_inf(top);                                 // [T]
