@@ -16,8 +16,8 @@ using Shape = std::vector<Index>;
 std::string to_string(const Shape& shape);
 /// Number of elements of a shape. Throws Error if a size is negative, or if the product overflows and none is 0.
 Index count(const Shape& shape);
-/// Strides, in elements, of a dense row-major tensor. Without an element they mean nothing, and one that would overflow is
-/// 0. Throws what count throws.
+/// Strides, in elements, of a dense row-major tensor. Without an element they mean nothing, and one that would overflow
+/// is 0. Throws what count throws.
 Shape dense_strides(const Shape& shape);
 
 // Vector, Matrix and Tensor are handles on shared storage with strides: copying one is cheap and does not copy

@@ -42,9 +42,9 @@ CLAIM_HEADERS = {"conformance/engine/adjoint.hpp", "conformance/engine/claim.hpp
 SUBJECT_HEADERS = {"conformance/engine/subject.hpp", "conformance/abi/plugin.h"}
 OPINION_HEADERS = {"conformance/engine/claim.hpp", "conformance/engine/eval.hpp", "conformance/engine/opinion.hpp"}
 DEFINITION = re.compile(r"reference/(?!core/)[a-z0-9_]+/[a-z0-9_]+\.(hpp|cpp)")
-CLAIM = re.compile(r"conformance/(?!engine/|abi/)[a-z0-9_]+/[a-z0-9_]+\.(hpp|cpp)")
-SUBJECT = re.compile(r"conformance/(?!engine/|abi/)[a-z0-9_]+/subject/[a-z0-9_]+\.(hpp|cpp)")
-OPINION = re.compile(r"conformance/(?!engine/|abi/)[a-z0-9_]+/second_opinion/[a-z0-9_]+\.(hpp|cpp)")
+CLAIM = re.compile(r"conformance/(?!engine/|abi/|mutate/)[a-z0-9_]+/[a-z0-9_]+\.(hpp|cpp)")
+SUBJECT = re.compile(r"conformance/(?!engine/|abi/|mutate/)[a-z0-9_]+/subject/[a-z0-9_]+\.(hpp|cpp)")
+OPINION = re.compile(r"conformance/(?!engine/|abi/|mutate/)[a-z0-9_]+/second_opinion/[a-z0-9_]+\.(hpp|cpp)")
 
 # Third-party headers: which files may include them.
 TESTS = r"(.*/)?tests/.*"

@@ -10,7 +10,8 @@ namespace assay {
 /// Returns what assay_plugin_run returns; an unknown name is ASSAY_ERROR with the text in call->error. May throw: the
 /// worker reports the exception as an error.
 ///
-/// Declared here, defined by whoever links a worker executable: conformance/engine/builtins.cpp asks the registry of subjects.
+/// Declared here, defined by whoever links a worker executable: conformance/engine/builtins.cpp asks the registry of
+/// subjects.
 int run_builtin(const std::string& name, const assay_call* call);
 
 }  // namespace assay

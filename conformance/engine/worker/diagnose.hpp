@@ -24,7 +24,7 @@ struct Diagnosis {
 /// What a dead worker died of, in words. `wait_status` as from waitpid; the crash record counts if it is of that
 /// process.
 Diagnosis diagnose(int wait_status, const CrashRecord& crash, bool crash_is_its_own, std::uint64_t error_address,
-                 const std::vector<Mapped>& tensors);
+                   const std::vector<Mapped>& tensors);
 
 /// "input x", "output p"
 std::string describe(const std::string& name, bool output);

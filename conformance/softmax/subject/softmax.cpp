@@ -32,8 +32,7 @@ SUBJECT(softmax) {
   const In x = s.in("x"), mask = s.in("mask"), sink = s.in("sink");
   const Out p = s.out("p"), log_p = s.out("log_p"), lse = s.out("lse");
   const std::int64_t rows = x.size(0), n = x.size(1);
-  if (mask.given() && (mask.size(0) != rows || mask.size(1) != n))
-    s.refuse("mask must be [T, n] like x");
+  if (mask.given() && (mask.size(0) != rows || mask.size(1) != n)) s.refuse("mask must be [T, n] like x");
   if (sink.given() && sink.size(0) != rows) s.refuse("sink must be [T]");
   const bool bug_bf16 = s.bug("bf16_reduction"), bug_nan = s.bug("nan_dropped_by_max");
   const bool row_guard = !s.bug("neg_inf_guard_missing"), slice_guard = !s.bug("thread_slice_neg_inf");
