@@ -78,7 +78,7 @@ Aggregate judge_aggregate(const Bound* y, const double* observed, Index n, const
   // Where y's errors are far below the output's ulp nothing about the rounding is random: an honest output rounds as y
   // itself does, and on a lattice of inputs those roundings may add up. Larger errors wash that out, so the truth is in
   // between.
-  a.gain_allowed = linear + z * std::sqrt(variance) + std::fabs(known);
+  a.gain_allowed = (linear + z * std::sqrt(variance) + std::fabs(known)) * (1 + 0x1p-40);
 
   // Spread. For a sub-Gaussian vector x with covariance S, P(|x|^2 > tr S + 2 sqrt(tr(S^2) t) + 2 |S| t) <= e^-t
   // (Hsu, Kakade & Zhang 2012). Here S has unit diagonal, a block of ones per group of m equal values, and rank one per

@@ -65,15 +65,17 @@ Judged judge_row(const Row& row, const Contract& c, Planted bug, double z, Tally
       t->squares += v.z * v.z;
     }
     if (v.distance > 0) t->max_of_w = std::max(t->max_of_w, v.distance / y.w);
+    const bool farthest = v.z > t->max_z;
     t->max_z = std::max(t->max_z, v.z);
-    if (v.accepted) continue;
-    ++t->rejected;
-    if (t->failures.size() < 5)
-      t->failures.push_back(t->op + " " + t->contract + ": " + says + " element " + std::to_string(i) +
-                            " y=" + std::to_string(y.v) + " o=" + std::to_string(o.back()) +
-                            " distance=" + std::to_string(v.distance / std::fabs(y.v) * 0x1p24) +
-                            "u allowed=" + std::to_string(v.allowed / std::fabs(y.v) * 0x1p24) +
-                            "u z=" + std::to_string(v.z) + " w=" + std::to_string(y.w / std::fabs(y.v) * 0x1p24) + "u");
+    t->rejected += !v.accepted;
+    if (v.accepted && !farthest) continue;
+    const std::string told =
+        (t->op + " " + t->contract + ": " + says + " element " + std::to_string(i) + " y=" + std::to_string(y.v) +
+         " o=" + std::to_string(o.back()) + " distance=" + std::to_string(v.distance / std::fabs(y.v) * 0x1p24) +
+         "u allowed=" + std::to_string(v.allowed / std::fabs(y.v) * 0x1p24) + "u z=" + std::to_string(v.z) +
+         " w=" + std::to_string(y.w / std::fabs(y.v) * 0x1p24) + "u");
+    if (farthest) t->farthest = told;
+    if (!v.accepted && t->failures.size() < 5) t->failures.push_back(told);
   }
   const Aggregate a = judge_aggregate(row.y.data(), o.data(), static_cast<Index>(o.size()), *row.format,
                                       row.format == c.out ? c.out_round : Round::nearest_even, z);
@@ -81,7 +83,10 @@ Judged judge_row(const Row& row, const Contract& c, Planted bug, double z, Tally
   if (t) {
     ++t->rows;
     t->rows_rejected += !a.accepted;
-    if (a.gain_allowed > 0) t->max_gain = std::max(t->max_gain, std::fabs(a.gain) / a.gain_allowed);
+    if (a.gain_allowed > 0 && std::fabs(a.gain) / a.gain_allowed > t->max_gain) {
+      t->max_gain = std::fabs(a.gain) / a.gain_allowed;
+      t->largest_gain = t->op + " " + t->contract + ": " + says;
+    }
     if (a.elements > 0) t->max_spread = std::max(t->max_spread, a.spread / a.spread_allowed);
     if (!a.accepted && t->failures.size() < 5)
       t->failures.push_back(t->op + " " + t->contract + ": " + says + " aggregate: gain " +
@@ -182,11 +187,12 @@ std::vector<Outside> run_outside(double z) {
   return all;
 }
 
-Results run_honest(double effort, std::uint64_t seed, double z) {
+Results run_honest(double effort, std::uint64_t seed, double z, const std::string& only) {
   Results r;
   Random random(seed);
   constexpr Index lengths[] = {1, 2, 7, 33, 128, 513, 1024, 4096};
   for (const Op& op : ops()) {
+    if (!only.empty() && !op.is(only)) continue;
     const bool is_dot = op.is("dot");
     for (const std::string contract : op.contracts) {
       for (const Profile p : all_profiles()) {

@@ -21,6 +21,7 @@ struct Tally {
   std::int64_t rounding = 0;
   double max_of_w = 0;                  // largest distance / w
   double max_gain = 0, max_spread = 0;  // largest aggregate / its limit
+  std::string farthest, largest_gain;   // the cases of max_z and max_gain
   std::vector<std::string> failures;    // the first few, in words
   void add(const Tally& other);
 };
@@ -46,7 +47,7 @@ struct Outside {
 };
 std::vector<Outside> run_outside(double z);
 
-/// `effort` 1: about 7e6 elements; cost and elements grow with it. Runs on the calling thread.
-Results run_honest(double effort, std::uint64_t seed, double z);
+/// `effort` 1: about 7e6 elements; cost and elements grow with it. `only`: one op. Runs on the calling thread.
+Results run_honest(double effort, std::uint64_t seed, double z, const std::string& only = "");
 
 }  // namespace assay::experiment

@@ -95,7 +95,7 @@ Style draw_style(Schedule s, Random& random) {
   y.fused = random.below(2) != 0;
   // Running maxima and Welford's recurrence are schedules of their own: drawn with one that stands for "oblivious".
   if (s == Schedule::tiles64) {
-    constexpr int tiles[] = {0, 1, 16, 64, 128};
+    constexpr int tiles[] = {0, 16, 32, 64, 128};
     y.online = tiles[random.below(5)];
     y.variance = static_cast<int>(random.below(3));
   }

@@ -1,4 +1,4 @@
-// assay_honest [effort] [seed]: prints the tables of page numerics.verdict.
+// assay_honest [effort] [seed] [op]: prints the tables of page numerics.verdict.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -11,11 +11,11 @@ int main(int argc, char** argv) {
   const double effort = argc > 1 ? std::atof(argv[1]) : 1;
   const auto seed = static_cast<std::uint64_t>(argc > 2 ? std::atoll(argv[2]) : 1);
   if (!(effort > 0)) {
-    std::fprintf(stderr, "usage: assay_honest [effort > 0] [seed]\n");
+    std::fprintf(stderr, "usage: assay_honest [effort > 0] [seed] [op]\n");
     return 2;
   }
   const double z = assay::z_of(assay::kDefaultElements);
-  const Results r = run_honest(effort, seed, z);
+  const Results r = run_honest(effort, seed, z, argc > 3 ? argv[3] : "");
   Tally all;
   std::printf(
       "| op | contract | elements | max z | rms z where roundings dominate (elements) | max distance/w | aggregate: "
@@ -52,6 +52,9 @@ int main(int argc, char** argv) {
   for (const Outside& o : run_outside(z))
     std::printf("| %g | %d | %s | %.3g |\n", o.step, o.tile, o.form == 0 ? "correctly rounded" : "+2 ulp always",
                 o.of_allowed);
+  for (const Tally& t : r.honest)
+    if (!t.farthest.empty() || t.max_gain > 0.5)
+      std::printf("farthest: %s\n  largest gain %.2f: %s\n", t.farthest.c_str(), t.max_gain, t.largest_gain.c_str());
   for (const std::string& f : all.failures) std::printf("rejected: %s\n", f.c_str());
   return all.rejected + all.rows_rejected == 0 ? 0 : 1;
 }
