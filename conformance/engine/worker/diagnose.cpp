@@ -71,7 +71,7 @@ std::string printable(std::string text) {
 }
 
 Diagnosis diagnose(int wait_status, const CrashRecord& crash, bool crash_is_its_own, std::uint64_t error_address,
-                 const std::vector<Mapped>& tensors) {
+                   const std::vector<Mapped>& tensors) {
   if (WIFEXITED(wait_status)) {
     const int status = WEXITSTATUS(wait_status);
     if (status == kChannelLost)

@@ -115,10 +115,11 @@ Process::Process(const Program& program, int memory_fd) {
     throw Error("worker process cannot be started", "an executable assay_worker",
                 "'" + path + "': " + std::strerror(error));
   }
-  // By its number: glibc 2.36 declares pidfd_open for C only.
+  // Tells of a death even if a child of the worker holds the socket open; kernels before 5.3 and some sandboxes have
+  // none. By its number: glibc 2.36 declares pidfd_open for C only.
   pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
   limit(pid_, program);
-  if (pidfd_ < 0 || wait(0, program.start_deadline_s) != Event::answered) {
+  if (wait(0, program.start_deadline_s) != Event::answered) {
     const std::string log = take_log();
     finish();
     close(socket_);
@@ -131,7 +132,7 @@ Process::Process(const Program& program, int memory_fd) {
 Process::~Process() {
   shutdown(socket_, SHUT_RDWR);  // an idle worker ends by itself
   if (pid_ > 0) {
-    pollfd end{pidfd_, POLLIN, 0};
+    pollfd end{pidfd_ >= 0 ? pidfd_ : socket_, static_cast<short>(pidfd_ >= 0 ? POLLIN : 0), 0};
     poll(&end, 1, 200);
     finish();
   }
@@ -164,7 +165,9 @@ Process::Event Process::wait(std::uint32_t sequence, double seconds) {
         return Event::answered;
     }
     if (fds[1].revents) return Event::died;
-    if (fds[0].revents & (POLLHUP | POLLERR)) fds[0].fd = -1;  // hung up: its death will follow, or the deadline
+    if ((fds[0].revents & (POLLHUP | POLLERR)) == 0) continue;
+    if (pidfd_ < 0) return Event::died;
+    fds[0].fd = -1;  // hung up: its death will follow, or the deadline
   }
 }
 

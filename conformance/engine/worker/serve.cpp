@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <deque>
 #include <exception>
-#include <new>
 #include <vector>
 
 #include "conformance/engine/worker/arena.hpp"
@@ -44,6 +43,9 @@ std::string path_of(const std::string& target) {
   return target.compare(0, prefix.size(), prefix) == 0 ? target.substr(prefix.size()) : "";
 }
 
+// The shared memory could not be mapped: no fault of the foreign code.
+struct MappingFailed : std::exception {};
+
 const char* keep(Call& call, std::string text) {
   call.strings.push_back(std::move(text));
   return call.strings.back().c_str();
@@ -67,7 +69,7 @@ void read_tensors(Session& s, RequestReader& from, Call& call, bool writable, st
     }
     const std::uint64_t file_offset = from.number(), extent = from.number(), start = from.number();
     std::byte* base = s.arena.map(file_offset, extent, writable);
-    if (!base) throw std::bad_alloc();
+    if (!base) throw MappingFailed();
     t.tensor.data = base + start;
     s.control->addresses[index++ % kMaxTensors] = reinterpret_cast<std::uint64_t>(t.tensor.data);
     to.push_back(t);
@@ -147,7 +149,7 @@ void answer(Session& s) {
     c.returned = serve_command(s);
     c.outcome = Outcome::returned;
     std::memcpy(c.text, s.error, kTextBytes);
-  } catch (const std::bad_alloc&) {
+  } catch (const MappingFailed&) {
     c.outcome = Outcome::no_memory;
   } catch (const std::exception& e) {
     std::snprintf(c.text, kTextBytes, "%s", e.what());

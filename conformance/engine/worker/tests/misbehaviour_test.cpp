@@ -1,8 +1,14 @@
 #include <dirent.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
 #include <fstream>
 
 #include "conformance/engine/worker/tests/request.hpp"
@@ -103,6 +109,49 @@ TEST(Worker, DeathAfterReturnIsReportedNotLost) {
   EXPECT_STREQ(to_string(reply.kind), "crashed");
   EXPECT_EQ(reply.message, "died after its previous call had returned: crashed: SIGABRT");
   EXPECT_STREQ(to_string(worker.call(request("copy")).kind), "ok");
+}
+
+TEST(Worker, MemoryCanBeLimited) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer needs the address space";
+#endif
+  Program limited = program();
+  limited.memory_limit = std::uint64_t{1} << 30;
+  Worker worker(limited);
+  const Reply reply = worker.call(request("allocate"));
+  EXPECT_STREQ(to_string(reply.kind), "error");
+  EXPECT_EQ(reply.message, "let an exception escape: std::bad_alloc");
+  EXPECT_STREQ(to_string(worker.call(request("copy")).kind), "ok");
+}
+
+// Where pidfd_open does not exist the hang-up of the socket tells of a death.
+int without_pidfd() {
+  sock_filter program_of_filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_open, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter = {4, program_of_filter};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+    return 77;
+  if (syscall(SYS_pidfd_open, getpid(), 0) >= 0) return 1;
+  Worker worker(program());
+  if (worker.call(request("abort")).message != "crashed: SIGABRT") return 2;
+  Request hang = request("hang");
+  hang.deadline_s = 0.1;
+  if (worker.call(hang).kind != Kind::timed_out) return 3;
+  return worker.call(request("copy")).kind == Kind::ok ? 0 : 4;
+}
+
+TEST(Worker, DoesWithoutPidfd) {
+  const pid_t child = fork();
+  if (child == 0) _exit(without_pidfd());
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "no seccomp filters here";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 // Children of this process, zombies too.
