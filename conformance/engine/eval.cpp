@@ -84,6 +84,7 @@ Matrix<T> Eval<T>::matrix(std::string_view input) const {
 template <class T>
 Vector<T> Eval<T>::vector(std::string_view input) const {
   const Vector<double> x = call[input].vector();
+  if constexpr (std::is_same_v<T, double>) return x;
   const bool moves = directions.has(input);
   Vector<T> z(x.size());
   for (Index i = 0; i < x.size(); ++i)
@@ -166,13 +167,12 @@ std::map<std::string, Tensor<T>> evaluate(const Call& call, const Tensors& direc
         if (slot.data() == nullptr) {
           Shape shape = value.shape();
           shape[0] = rows;
-          slot = Tensor<T>(shape);
+          slot = Tensor<T>::uninitialised(shape);
         }
         out = &slot;
       }
       const Index width = value.size() / (last - first);
-      T* const to = out->data() + first * width;
-      for (Index i = 0, n = value.size(); i < n; ++i) to[i] = value.at_flat(i);
+      value.copy_to(out->data() + first * width);
     }
   });
   return whole;

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -120,6 +121,13 @@ class Tensor {
         data_(own_.get()) {
     for (Index i = 0, n = count(shape_); i < n; ++i) data_[i] = value;
   }
+  /// For whoever writes every element.
+  static Tensor uninitialised(Shape shape) {
+    std::shared_ptr<T[]> own(new T[static_cast<std::size_t>(count(shape))]);
+    T* const data = own.get();
+    Shape strides = dense_strides(shape);
+    return {std::move(own), data, std::move(shape), std::move(strides)};
+  }
   Tensor(std::shared_ptr<T[]> own, T* data, Shape shape, Shape strides)
       : shape_(std::move(shape)), strides_(std::move(strides)), own_(std::move(own)), data_(data) {}
   Tensor(const Vector<T>& v)
@@ -146,10 +154,21 @@ class Tensor {
     if (rank() != 2) throw Error("tensor used as a matrix", "rank 2", to_string(shape_));
     return {own_, data_, shape_[0], shape_[1], strides_[0], strides_[1]};
   }
+  /// Whether elements lie in row-major order without gaps.
+  bool dense() const { return strides_ == dense_strides(shape_) || size() == 0; }
+  /// Writes all elements, row-major, to `to`.
+  void copy_to(T* to) const {
+    const Index n = size();
+    if (dense()) {
+      std::copy(data_, data_ + n, to);
+      return;
+    }
+    for (Index i = 0; i < n; ++i) to[i] = at_flat(i);
+  }
   /// A dense copy in fresh storage.
   Tensor clone() const {
-    Tensor out(shape_);
-    for (Index i = 0, n = size(); i < n; ++i) out.data_[i] = at_flat(i);
+    Tensor out = uninitialised(shape_);
+    copy_to(out.data_);
     return out;
   }
 
