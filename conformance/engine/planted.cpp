@@ -1,5 +1,7 @@
 #include "conformance/engine/planted.hpp"
 
+#include <cmath>
+
 #include "conformance/engine/suite.hpp"
 
 namespace assay {
@@ -17,34 +19,93 @@ const Claim& claim_of(const Page& page, const BugSpec& bug) {
               bug.caught_by);
 }
 
+/// Runs the bug, and the honest subject beside it, to see whether they ever differ.
+class Twin : public Target {
+ public:
+  Twin(Target& planted, Target& honest) : planted_(planted), honest_(honest) {}
+  std::string name() const override { return planted_.name(); }
+  std::vector<Contract> contracts(const OpSpec& op) const override { return planted_.contracts(op); }
+  bool offers_output(const OpSpec& op, const std::string& o) const override { return planted_.offers_output(op, o); }
+  bool offers_option(const OpSpec& op, std::size_t o, int v) const override { return planted_.offers_option(op, o, v); }
+  bool sees_memory() const override { return true; }
+  bool same_kernel() const override { return planted_.same_kernel(); }
+  Answer run(const Call& call, const Layout& layout) override {
+    const Answer answer = planted_.run(call, layout), honest = honest_.run(call, layout);
+    differ = differ || answer.kind != honest.kind || answer.unwritten != honest.unwritten;
+    for (const Named& t : answer.outputs.all()) {
+      if (differ || !honest.outputs.has(t.name)) return differ = true, answer;
+      for (Index i = 0, n = t.value.size(); i < n && !differ; ++i) {
+        const double x = t.value.at_flat(i), y = honest.outputs[t.name].at_flat(i);
+        differ = (std::isnan(x) != std::isnan(y)) || (!std::isnan(x) && (x != y || std::signbit(x) != std::signbit(y)));
+      }
+    }
+    return answer;
+  }
+  bool differ = false;
+
+ private:
+  Target &planted_, &honest_;
+};
+
 }  // namespace
 
-std::vector<Kill> run_planted(const std::string& concept_glob, const RunOptions& options,
-                              const std::function<void(const Kill&)>& progress) {
-  std::vector<Kill> kills;
+std::vector<PlantedCell> planted_cells(const std::string& concept_glob) {
+  std::vector<PlantedCell> cells;
   for (const Page& page : pages()) {
     if (!matches(concept_glob, page.id)) continue;
     for (const BugSpec& bug : page.bugs) {
       if (bug.dies.empty())
         throw Error("planted bug declares nowhere that it dies", "dies: { contract: tier }", page.id + "." + bug.name);
-      const Claim& claim = claim_of(page, bug);
-      const OpSpec& op = Space(page).op();
-      for (const DiesAt& cell : bug.dies) {
-        Kill kill{op.name, bug.name, cell.contract, cell.tier, bug.says, claim.id, false, "", "", ""};
-        const auto target = make_target("planted:" + op.name + "." + bug.name + "@" + cell.contract);
-        RunOptions run = options;
-        if (cell.tier == "structured") run.cases = 0;
-        const Result r = run_claim(claim, page, *target, target->contracts(op).at(0), run);
-        kill.dead = r.verdict == Result::Verdict::failed;
-        kill.by_case = r.failing_case;
-        kill.what = r.failure.what;
-        kill.fingerprint = r.fingerprint;
-        kills.push_back(kill);
-        progress(kill);
-      }
+      for (const DiesAt& at : bug.dies) cells.push_back({&page, &bug, &claim_of(page, bug), at});
     }
   }
-  if (kills.empty()) throw Error("no planted bug of a matching concept", "a glob over concept ids", concept_glob);
+  if (cells.empty()) throw Error("no planted bug of a matching concept", "a glob over concept ids", concept_glob);
+  return cells;
+}
+
+Kill run_cell(const PlantedCell& cell, const RunOptions& options) {
+  const OpSpec& op = Space(*cell.page).op();
+  const BugSpec& bug = *cell.bug;
+  Kill kill;
+  kill.op = op.name;
+  kill.bug = bug.name;
+  kill.contract = cell.at.contract;
+  kill.tier = cell.at.tier;
+  kill.says = bug.says;
+  kill.claim = cell.claim->id;
+  kill.concept_id = cell.page->id;
+  const auto target = make_target("planted:" + op.name + "." + bug.name + "@" + cell.at.contract);
+  const auto honest = make_target("subject:" + cell.at.contract);
+  const Contract contract = target->contracts(op).at(0);
+  RunOptions run = options;
+  if (cell.at.tier == "structured") run.cases = 0;
+  const Result r = run_claim(*cell.claim, *cell.page, *target, contract, run);
+  kill.cases = r.cases + r.skipped;
+  kill.seconds = r.seconds;
+  if (r.verdict == Result::Verdict::failed) {
+    run.only_case = r.failing_case;
+    run.fingerprints = false;
+    kill.by_case = r.failing_case;
+    kill.what = r.failure.what;
+    kill.fingerprint = r.fingerprint;
+    kill.dead = run_claim(*cell.claim, *cell.page, *honest, contract, run).verdict != Result::Verdict::failed;
+    if (!kill.dead) kill.what = "the honest subject fails the same case: " + kill.what;
+    return kill;
+  }
+  Twin twin(*target, *honest);
+  kill.what = r.reason;
+  kill.inert =
+      run_claim(*cell.claim, *cell.page, twin, contract, run).verdict != Result::Verdict::failed && !twin.differ;
+  return kill;
+}
+
+std::vector<Kill> run_planted(const std::string& concept_glob, const RunOptions& options,
+                              const std::function<void(const Kill&)>& progress) {
+  std::vector<Kill> kills;
+  for (const PlantedCell& cell : planted_cells(concept_glob)) {
+    kills.push_back(run_cell(cell, options));
+    progress(kills.back());
+  }
   return kills;
 }
 

@@ -26,12 +26,15 @@ struct RunOptions {
   std::uint64_t seed = 1;
   std::string only_case;  // run just this one
   bool fingerprints = true;
+  std::function<bool(const Case&)> leave_out;  // cases that are not tried: a waiver covers them
 };
 
 /// What became of one claim on one target under one contract.
 struct Result {
-  enum class Verdict { passed, failed, not_offered, broken };
-  std::string claim, target, contract, says;
+  enum class Verdict { passed, failed, waived, not_offered, broken };
+  std::string claim, target, contract,
+      says;  // claim: the id; of a universal one with its op, "universal.memory(linear)"
+  std::string concept_id;
   Verdict verdict = Verdict::passed;
   long long cases = 0, compared = 0, skipped = 0;  // skipped: cases whose options or outputs the target does not offer
   double largest_z = 0, seconds = 0;
@@ -39,7 +42,7 @@ struct Result {
   std::string failing_case;                // shrunk, spelled
   std::string reason;                      // if not offered or broken
   std::string fingerprint;                 // what reproduces the failing output, if something does
-  std::string waiver;                      // tracker id, if a waiver covers the failure
+  std::string waiver;                      // tracker and reason, if a waiver covers the failure
   std::map<std::string, long long> drawn;  // "empty_row=nan" -> how often an option value was drawn
 };
 

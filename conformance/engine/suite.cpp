@@ -56,13 +56,18 @@ std::vector<Entry> plan(const SuiteOptions& options, const Target& target) {
 }
 
 std::vector<Result> run_suite(const SuiteOptions& options, Target& target,
-                              const std::function<void(const Result&, std::size_t, std::size_t)>& progress) {
+                              const std::function<void(const Result&, std::size_t, std::size_t)>& progress,
+                              std::vector<WaiverState>* waivers) {
   const std::vector<Entry> entries = plan(options, target);
+  Waivers book(target.waivers(), options.today);
   std::vector<Result> results;
   for (const Entry& e : entries) {
-    results.push_back(run_claim(*e.claim, *e.page, target, e.contract, options.run));
+    results.push_back(book.run(*e.claim, *e.page, target, e.contract, options.run));
     progress(results.back(), results.size(), entries.size());
   }
+  const bool whole =
+      options.concept_glob == "*" && options.claim_glob == "*" && options.shards == 1 && options.run.only_case.empty();
+  if (waivers != nullptr) *waivers = book.settle(whole);
   return results;
 }
 

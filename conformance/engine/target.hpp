@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "conformance/engine/call.hpp"
+#include "conformance/engine/capability/waiver.hpp"
 
 namespace assay {
 
@@ -40,6 +41,8 @@ class Target {
   virtual bool offers_option(const OpSpec& op, std::size_t option, int value) const = 0;
   /// What this machine could not do, a line each.
   virtual std::vector<std::string> remarks() const { return {}; }
+  /// Its known failures.
+  virtual std::vector<Waiver> waivers() const { return {}; }
   /// Whether what it runs sees memory (layouts, poison and guards mean something).
   virtual bool sees_memory() const = 0;
   /// Declares that an element's arithmetic does not depend on the sizes of the other dimensions (batch invariance).

@@ -49,6 +49,8 @@ class PluginTarget : public Target {
     return lines;
   }
 
+  std::vector<Waiver> waivers() const override { return capability_.waivers; }
+
   bool offers_output(const OpSpec& op, const std::string& output) const override {
     const OpOffer* offer = capability_.find(op.name);
     return offer != nullptr && offer->offers_output(output);

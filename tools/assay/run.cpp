@@ -1,79 +1,117 @@
 #include <fmt/format.h>
 
+#include <charconv>
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+
 #include "conformance/engine/planted.hpp"
 #include "conformance/engine/suite.hpp"
 #include "tools/assay/command.hpp"
+#include "tools/assay/report.hpp"
 
 namespace assay::command {
 namespace {
 
-const char* word(Result::Verdict v) {
-  switch (v) {
-    case Result::Verdict::passed:
-      return "pass";
-    case Result::Verdict::failed:
-      return "FAIL";
-    case Result::Verdict::not_offered:
-      return "not offered";
-    case Result::Verdict::broken:
-      break;
-  }
-  return "BROKEN";
-}
-
-void print_failure(const Result& r) {
-  fmt::print("\n{}  on {} ({})\n", r.claim, r.target, r.contract);
-  if (!r.says.empty()) fmt::print("  claim     {}\n", r.says);
-  fmt::print("  what      {}\n", r.failure.what);
-  if (!r.failure.where.empty()) fmt::print("  where     {}\n", r.failure.where);
-  if (!r.failure.expected.empty()) fmt::print("  expected  {}\n", r.failure.expected);
-  if (!r.failure.got.empty()) fmt::print("  got       {}\n", r.failure.got);
-  if (!r.failure.allowed.empty()) fmt::print("  allowed   {}\n", r.failure.allowed);
-  if (!r.fingerprint.empty()) fmt::print("  matches   {}\n", r.fingerprint);
-  fmt::print("  case      {}\n", r.failing_case);
-  fmt::print("  again     assay run --target {} --claim {} --case '{}'\n", r.target,
-             r.claim.substr(0, r.claim.find('(')), r.failing_case);
-}
-
 struct Arguments {
   SuiteOptions suite;
-  std::string tier = "default", shard;
+  ReportFiles files;
+  std::string tier = "default", shard = "1/1";
 };
 
-int run_kill_table(Arguments& a) {
-  fmt::print("{:14} {:24} {:10} {:10} {:30} {}\n", "op", "planted bug", "contract", "tier", "claim", "");
-  int alive = 0;
-  const auto kills = run_planted(a.suite.concept_glob, a.suite.run, [&alive](const Kill& k) {
-    alive += !k.dead;
-    fmt::print("{:14} {:24} {:10} {:10} {:30} {}\n", k.op, k.bug, k.contract, k.tier, k.claim,
-               k.dead ? "dies    " + k.by_case : "SURVIVES");
-  });
-  fmt::print("\n{} of {} die where their page says\n", kills.size() - static_cast<std::size_t>(alive), kills.size());
-  return alive == 0 ? passed : failed;
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  char text[16];
+  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
+  return text;
+}
+
+/// "2/5": the second of five parts.
+void read_shard(const std::string& text, SuiteOptions& suite) {
+  const auto slash = text.find('/');
+  const auto whole = [](std::string_view s, int& v) {
+    const auto r = std::from_chars(s.data(), s.data() + s.size(), v);
+    return r.ec == std::errc() && r.ptr == s.data() + s.size();
+  };
+  int index = 0, of = 0;
+  if (slash == std::string::npos || !whole(std::string_view(text).substr(0, slash), index) ||
+      !whole(std::string_view(text).substr(slash + 1), of) || of < 1 || of > 10000 || index < 1 || index > of)
+    throw Error("--shard", "i/n with 1 <= i <= n <= 10000", text);
+  suite.shard = index - 1;
+  suite.shards = of;
+}
+
+CLI::Validator seed_check() {
+  return {[](std::string& text) {
+            std::uint64_t v = 0;
+            const auto r = std::from_chars(text.data(), text.data() + text.size(), v);
+            const bool whole = r.ec == std::errc() && r.ptr == text.data() + text.size();
+            return whole ? std::string() : "expected a whole number from 0 to 2^64 - 1, found " + text;
+          },
+          "UINT"};
+}
+
+/// A library that is there and cannot be used is a broken target, not a mistake of the caller.
+struct BrokenTarget : Error {
+  using Error::Error;
+};
+std::unique_ptr<Target> target_of(const std::string& name) {
+  try {
+    return make_target(name);
+  } catch (const Error& e) {
+    if (name.starts_with("plugin:") && std::filesystem::exists(name.substr(7))) throw BrokenTarget(e.what());
+    throw;
+  }
+}
+
+void run_kill_table(const Arguments& a, Report& report) {
+  Progress progress(a.files.verbose);
+  progress.line(kill_heading(), true);
+  std::size_t at = 0;
+  for (const PlantedCell& cell : planted_cells(a.suite.concept_glob)) {
+    if (!matches(a.suite.claim_glob, cell.claim->id)) continue;
+    if (static_cast<int>(at++ % static_cast<std::size_t>(a.suite.shards)) != a.suite.shard) continue;
+    report.kills.push_back(run_cell(cell, a.suite.run));
+    progress.line(kill_line(report.kills.back()), true);
+  }
+  progress.done();
+  if (at == 0)
+    throw Error("no planted bug of the chosen concepts is caught by a claim that matches", "a glob over claim ids",
+                a.suite.claim_glob);
+}
+
+void run_claims(const Arguments& a, Report& report) {
+  const auto target = target_of(a.suite.target);
+  fmt::print("{} on {}, tier {} (z = {:.1f}), seed {}\n", a.suite.concept_glob, target->name(), a.tier,
+             a.suite.run.tier_of.z(), a.suite.run.seed);
+  Progress progress(a.files.verbose);
+  report.results = run_suite(
+      a.suite, *target,
+      [&progress](const Result& r, std::size_t done, std::size_t all) {
+        progress.line(claim_line(r, done, all), r.verdict != Result::Verdict::passed);
+      },
+      &report.waivers);
+  progress.done();
+  report.not_offered = not_offered(a.suite, *target);
 }
 
 int run(Arguments& a) {
   a.suite.run.tier_of = tier(a.tier);
-  if (a.suite.target == "planted:all") return run_kill_table(a);
-  const auto target = make_target(a.suite.target);
-  fmt::print("{} on {}, tier {} (z = {:.1f})\n", a.suite.concept_glob, target->name(), a.tier, a.suite.run.tier_of.z());
-  const auto results = run_suite(a.suite, *target, [](const Result& r, std::size_t done, std::size_t all) {
-    fmt::print("[{:3}/{}] {:11} {:44} {:8} cases {:6} z {:4.1f} {:6.2f} s {}\n", done, all, word(r.verdict), r.claim,
-               r.cases, r.compared, r.largest_z, r.seconds, r.verdict == Result::Verdict::passed ? "" : r.reason);
-  });
-  int failed_count = 0, broken_count = 0, passed_count = 0, other = 0;
-  for (const Result& r : results) {
-    if (r.verdict == Result::Verdict::failed) {
-      ++failed_count;
-      print_failure(r);
-    }
-    broken_count += r.verdict == Result::Verdict::broken;
-    passed_count += r.verdict == Result::Verdict::passed;
-    other += r.verdict == Result::Verdict::not_offered;
-  }
-  fmt::print("\n{} passed, {} failed, {} not offered, {} broken\n", passed_count, failed_count, other, broken_count);
-  if (failed_count > 0) return failed;
-  return broken_count > 0 || passed_count == 0 ? nothing_ran : passed;
+  a.suite.today = today();
+  read_shard(a.shard, a.suite);
+  check_glob("--concept", a.suite.concept_glob);
+  check_glob("--claim", a.suite.claim_glob);
+  check_files(a.files);
+  const auto start = std::chrono::steady_clock::now();
+  Report report;
+  const bool table = a.suite.target == "planted:all";
+  if (table && (!a.suite.run.only_case.empty() || a.suite.run.cases >= 0))
+    throw Error("planted:all runs the cases that the pages declare", "a target of one bug with --case and --cases",
+                "planted:all");
+  table ? run_kill_table(a, report) : run_claims(a, report);
+  report.options = a.suite;
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return finish(report, a.files);
 }
 
 }  // namespace
@@ -87,10 +125,20 @@ void add_run(CLI::App& app, int& exit_code) {
   cmd->add_option("--concept", a->suite.concept_glob, "only concepts whose id matches this glob");
   cmd->add_option("--claim", a->suite.claim_glob, "only claims whose id matches this glob");
   cmd->add_option("--tier", a->tier, "quick, default or thorough");
-  cmd->add_option("--cases", a->suite.run.cases, "random cases per claim, instead of the tier's");
-  cmd->add_option("--seed", a->suite.run.seed, "seed of the random cases");
-  cmd->add_option("--case", a->suite.run.only_case, "run just this case, as a failure spells it");
-  cmd->callback([a, &exit_code] { exit_code = run(*a); });
+  auto* cases = cmd->add_option("--cases", a->suite.run.cases, "random cases per claim, instead of the tier's")
+                    ->check(CLI::Range(1, 1000000));
+  cmd->add_option("--seed", a->suite.run.seed, "seed of the random cases")->check(seed_check());
+  cmd->add_option("--shard", a->shard, "i/n: only the i-th of n parts, i from 1");
+  cmd->add_option("--case", a->suite.run.only_case, "run just this case, as a failure spells it")->excludes(cases);
+  add_report_options(*cmd, a->files);
+  cmd->callback([a, &exit_code] {
+    try {
+      exit_code = run(*a);
+    } catch (const BrokenTarget& e) {
+      fmt::print(stderr, "assay: {}\n", e.what());
+      exit_code = nothing_ran;
+    }
+  });
 }
 
 }  // namespace assay::command

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/engine/capability/waiver.hpp"
 #include "conformance/engine/worker/worker.hpp"
 
 // The capability file of a kernel library: what it offers, so that what it lacks is reported as not supported and what
@@ -44,17 +45,6 @@ struct OpOffer {
   bool offers_output(const std::string& name) const;
   /// `value` as spelled in a call ("given", "1e-05"), `is_default`: whether it is the page's default.
   bool offers_option(const std::string& name, const std::string& value, double number, bool is_default) const;
-};
-
-/// A known failure that is not to be reported as one: it fails the run when its case passes, or when it has expired.
-struct Waiver {
-  int line = 0;
-  std::string claim;            ///< id or glob: "softmax.safe.nan_isolation", "softmax.safe.*"
-  std::string contract, cases;  ///< both may be empty: every contract, every case; `case` in the file
-  std::string tracker, reason;  ///< "oneDNN#1234" or an URL
-  std::string expires;          ///< "2027-06-30" or ""
-  /// Dates as year-month-day; a waiver holds on its last day.
-  bool expired(const std::string& today) const { return !expires.empty() && today > expires; }
 };
 
 struct Capability {
