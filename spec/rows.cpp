@@ -63,6 +63,7 @@ void add(Page& page, const std::string& record, const Row& row) {
     page.has_op = true;
     page.op.name = f[0];
     page.op.rows = f[1];
+    page.op.validated = std::string_view(f[2]) != "worst_case";
   } else if (record == "size") {
     page.cases.sizes.push_back({f[0], parse<long long>(f[1]), parse<long long>(f[2])});
   } else if (record == "also") {

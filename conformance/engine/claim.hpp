@@ -94,6 +94,11 @@ class Check {
   /// Comparisons made so far and the largest z met; a property that compares nothing fails.
   long long compared() const { return compared_; }
   double largest_z() const { return largest_z_; }
+  /// Elements beyond b + z sigma but within the worst case, of an op whose error model is not validated.
+  long long suspects() const { return suspects_; }
+  /// The range of finite expected values met by `accurate`: a claim that has seen one value alone tests nothing.
+  double lowest() const { return lowest_; }
+  double highest() const { return highest_; }
   /// The last call the target answered, and its answer: what a fingerprint is taken of.
   const std::optional<std::pair<Call, Tensors>>& last() const { return last_; }
   /// A case without a single element (T = 0) still says something; a property states so.
@@ -107,6 +112,8 @@ class Check {
   mutable std::shared_ptr<Call> kept_;
   long long compared_ = 0;
   double largest_z_ = 0;
+  long long suspects_ = 0;
+  double lowest_ = infinity, highest_ = -infinity;
   std::optional<std::pair<Call, Tensors>> last_;
 };
 

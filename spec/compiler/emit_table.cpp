@@ -23,7 +23,7 @@ std::string number(double value) {
 }
 
 void add_op(Table& table, const OpSpec& op) {
-  table.row("op", {op.name, op.rows});
+  table.row("op", {op.name, op.rows, op.validated ? "sigma" : "worst_case"});
   for (const auto* tensors : {&op.inputs, &op.outputs})
     for (const TensorSpec& tensor : *tensors)
       table.row(tensors == &op.inputs ? "input" : "output",

@@ -115,6 +115,9 @@ OpSpec read_op(Reader& reader, const YAML::Node& node) {
   for (const TensorSpec& tensor : op.outputs)
     if (names.count(tensor.name))
       reader.mistake(fields["outputs"], "op.outputs." + tensor.name, "an input of the op has this name");
+  if (fields.count("judged_by")) {
+    op.validated = reader.one_of(fields["judged_by"], "op.judged_by", {"sigma", "worst_case"}) == "sigma";
+  }
   if (fields.count("rows")) {
     op.rows = reader.identifier(fields["rows"], "op.rows", true);
     Words sizes;

@@ -9,7 +9,7 @@ namespace assay::spec {
 const Keys& keys_of(const std::string& record) {
   static const std::map<std::string, Keys> keys = {
       {"page", {{"id", "title", "source", "wings", "cases", "claims"}, {"op", "uses", "bugs"}}},
-      {"op", {{"name", "inputs", "outputs"}, {"rows", "options"}}},
+      {"op", {{"name", "inputs", "outputs"}, {"rows", "options", "judged_by"}}},
       {"input", {{"shape", "says"}, {"dtype", "when"}}},
       {"output", {{"shape", "says"}, {"dtype", "when"}}},
       {"option", {{"says"}, {"values", "numbers"}}},

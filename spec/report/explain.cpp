@@ -40,6 +40,7 @@ std::string explain_op(const OpSpec& op, const std::string& page_id) {
     rows.push_back({option.name, joined(values), option.says});
   }
   if (!rows.empty()) out += "options\n" + table(rows);
+  if (!op.validated) out += "Judged by the worst case alone: the error model of this op has not been validated yet.\n";
   if (!op.rows.empty()) out += "Rows along " + op.rows + " are independent of each other.\n";
   return out;
 }
