@@ -26,7 +26,7 @@ std::string camel(const std::string& name) {
 }
 
 NewConcept describe(const std::string& concept_path, const std::string& op) {
-  const std::size_t slash = concept_path.find('/');
+  const std::size_t slash = concept_path.find_first_of("/.");  // norm/toy, or its id norm.toy
   NewConcept c;
   c.chapter = concept_path.substr(0, slash);
   c.name = slash == std::string::npos ? "" : concept_path.substr(slash + 1);

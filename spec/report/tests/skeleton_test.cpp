@@ -94,6 +94,7 @@ TEST(Skeleton, NothingIsOverwritten) {
 TEST(Skeleton, BadNamesAreRefused) {
   EXPECT_EQ(message([] { skeleton("norms/toy"); }).rfind("the chapter: expected one like norm, ", 0), 0u);
   EXPECT_EQ(message([] { skeleton("norm/to-y"); }).rfind("the new concept: expected CHAPTER/CONCEPT", 0), 0u);
+  EXPECT_EQ(skeleton("norm.toy").front().path, "spec/norm/toy.md");  // the id serves as well
   EXPECT_EQ(message([] { skeleton("norm"); }).rfind("the new concept: expected CHAPTER/CONCEPT", 0), 0u);
   EXPECT_EQ(message([] { skeleton("norm/toy", "2d"); }).rfind("the new op: expected a name", 0), 0u);
   EXPECT_EQ(message([] { create("/", "norm/toy"); }).rfind("the root of the project: expected a folder", 0), 0u);
