@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <optional>
 
@@ -102,6 +103,9 @@ class Runner {
     ++result_.cases;
     result_.compared += check.compared();
     result_.largest_z = std::max(result_.largest_z, check.largest_z());
+    result_.suspects += check.suspects();
+    lowest_ = std::min(lowest_, check.lowest());
+    highest_ = std::max(highest_, check.highest());
     return true;
   }
 
@@ -225,6 +229,15 @@ class Runner {
       return;
     }
     if (options_.only_case.empty() && options_.cases < 0 && options_.tier_of.name != "quick") require_all_drawn();
+    if (options_.only_case.empty()) require_variety();
+  }
+
+  /// A claim whose expected values are all (nearly) one number would pass a target that returns that number.
+  void require_variety() {
+    if (!(lowest_ <= highest_) || result_.cases < 10) return;
+    if (highest_ - lowest_ > contract_.out->u() * std::max(std::fabs(lowest_), std::fabs(highest_))) return;
+    result_.verdict = Result::Verdict::broken;
+    result_.reason = fmt::format("vacuous: every expected value was about {:g}", highest_);
   }
 
   void require_all_drawn() {
@@ -247,7 +260,8 @@ class Runner {
   const RunOptions& options_;
   std::vector<std::vector<std::int64_t>> allowed_;
   std::optional<Case> failing_;
-  std::vector<Observed> observed_;  // failing calls met while shrinking
+  double lowest_ = infinity, highest_ = -infinity;  // of the values that accuracy expected
+  std::vector<Observed> observed_;                  // failing calls met while shrinking
   Result result_;
 };
 

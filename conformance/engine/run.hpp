@@ -37,6 +37,7 @@ struct Result {
   std::string concept_id;
   Verdict verdict = Verdict::passed;
   long long cases = 0, compared = 0, skipped = 0;  // skipped: cases whose options or outputs the target does not offer
+  long long suspects = 0;  // elements beyond b + z sigma of an op that only its worst case judges
   double largest_z = 0, seconds = 0;
   Failure failure;                         // if failed
   std::string failing_case;                // shrunk, spelled

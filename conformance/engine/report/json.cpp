@@ -35,6 +35,7 @@ ordered_json json_of(const Report& report, const Result& r) {
   j["cases"] = r.cases;
   j["skipped"] = r.skipped;
   j["judged"] = r.compared;
+  j["suspects"] = r.suspects;
   j["largest_z"] = std::isfinite(r.largest_z) ? r.largest_z : report.options.run.tier_of.z();
   j["seconds"] = r.seconds;
   if (!r.reason.empty() && r.verdict != Result::Verdict::passed) j["reason"] = r.reason;

@@ -116,7 +116,9 @@ std::string verdict_word(Result::Verdict v) {
 }
 
 std::string claim_line(const Result& r, std::size_t done, std::size_t all) {
-  const std::string note = r.verdict == Result::Verdict::waived   ? "(" + r.waiver + ")"
+  const std::string note = r.verdict == Result::Verdict::waived ? "(" + r.waiver + ")"
+                           : r.verdict == Result::Verdict::passed && r.suspects > 0
+                               ? fmt::format("({} suspect elements)", r.suspects)
                            : r.verdict == Result::Verdict::passed ? ""
                                                                   : r.reason;
   std::string s = fmt::format("[{:{}}/{}] {:11} {:42} {:8} {:7} cases {:>8} judged z {:4.1f} {:6.2f} s", done,
