@@ -133,9 +133,7 @@ class Runner {
         continue;
       }
       count(c);
-      if (attempt(c)) continue;
-      if (options_.shrink) shrink(c);
-      return;
+      if (!attempt(c)) return shrink(c);
     }
   }
 
@@ -189,7 +187,6 @@ class Runner {
     rc::detail::TestParams params;
     params.seed = seed;
     params.maxSuccess = cases;
-    params.disableShrinking = !options_.shrink;
     Silence silence;
     std::exception_ptr broken;
     std::optional<Case> last_failing;

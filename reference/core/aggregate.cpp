@@ -53,12 +53,15 @@ Aggregate judge_aggregate(const Bound* y, const double* observed, Index n, const
   own.start(a.elements);
   std::vector<std::pair<std::uint32_t, double>> along, within;  // per symbol: w c, c^2 / variance
   double linear = 0, known = 0;
+  double folded = 0, folded_within = 0;  // errors of symbols that gave way, as if all of them were shared
   for (const Part& p : all) {
     const double w = p.y->v / p.variance;
     a.gain += w * p.residual;
     known += w * p.known;
     linear += std::fabs(w) * p.y->b;
     own.add(p.y->v, std::fabs(w) * std::sqrt(p.y->s2 + p.rounding));
+    folded += std::fabs(w) * p.y->folded;
+    folded_within += square(p.y->folded) / p.variance;
     if (p.y->symbol != 0) {
       along.emplace_back(p.y->symbol, w * p.y->c);
       within.emplace_back(p.y->symbol, square(p.y->c) / p.variance);
@@ -78,7 +81,7 @@ Aggregate judge_aggregate(const Bound* y, const double* observed, Index n, const
   // Where y's errors are far below the output's ulp nothing about the rounding is random: an honest output rounds as y
   // itself does, and on a lattice of inputs those roundings may add up. Larger errors wash that out, so the truth is in
   // between.
-  a.gain_allowed = (linear + z * std::sqrt(variance) + std::fabs(known)) * (1 + 0x1p-40);
+  a.gain_allowed = (linear + z * (std::sqrt(variance) + folded) + std::fabs(known)) * (1 + 0x1p-40);
 
   // Spread. For a sub-Gaussian vector x with covariance S, P(|x|^2 > tr S + 2 sqrt(tr(S^2) t) + 2 |S| t) <= e^-t
   // (Hsu, Kakade & Zhang 2012). Here S has unit diagonal, a block of ones per group of m equal values, and rank one per
@@ -105,8 +108,9 @@ Aggregate judge_aggregate(const Bound* y, const double* observed, Index n, const
   }
   const double t = z * z / 2;
   a.spread /= count;
-  a.spread_allowed =
-      1 + (std::max(0.0, beyond) + 2 * std::sqrt(squares * t) + 2 * (largest_group + largest_symbol) * t) / count;
+  a.spread_allowed = 1 + (std::max(0.0, beyond) + 2 * (std::sqrt(squares) + folded_within) * std::sqrt(t) +
+                          2 * (largest_group + largest_symbol + folded_within) * t) /
+                             count;
   a.accepted = std::fabs(a.gain) <= a.gain_allowed && a.spread <= a.spread_allowed;
   return a;
 }

@@ -112,6 +112,11 @@ template <class T>
 Vector<T> inv_rms(const Matrix<T>& x, double eps);  // 1 / sqrt(mean_j x_ij^2 + eps) -> [rows]
 template <class T>
 Vector<T> inv_rms_eps_outside(const Matrix<T>& x, double eps);  // 1 / (sqrt(mean_j x_ij^2) + eps)
+/// inv_rms of the rows c = x - mean, where an implementation may take both moments in one pass over x (Welford, Chan).
+template <class T>
+Vector<T> inv_std(const Matrix<T>& c, const Vector<T>& mean, double eps);
+template <class T>
+Vector<T> inv_std_eps_outside(const Matrix<T>& c, const Vector<T>& mean, double eps);
 
 /// The shift of a softmax: any value serves there, so its errors and its derivative are dropped; -inf (an empty row)
 /// becomes 0.

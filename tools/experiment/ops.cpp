@@ -105,8 +105,10 @@ void kernel_rms(const Inputs& in, Index i, const Contract& c, const Style& s, Ra
 }
 
 std::vector<std::vector<Row>> define_layer(const Inputs& in, const Contract& c) {
-  const Matrix<Bound> x = lift(in.x), z = sub_rows(x, mean_rows(x));
-  const Matrix<Bound> y = scale_rows(z, inv_rms(z, kEps));
+  const Matrix<Bound> x = lift(in.x);
+  const Vector<Bound> mean = mean_rows(x);
+  const Matrix<Bound> z = sub_rows(x, mean);
+  const Matrix<Bound> y = scale_rows(z, inv_std(z, mean, kEps));
   return rows_of("layer_norm", c, add_cols(scale_cols(y, lift_row(in.w)), lift_row(in.b)));
 }
 void kernel_layer(const Inputs& in, Index i, const Contract& c, const Style& s, Random& random, Planted bug,

@@ -36,6 +36,7 @@ Bound operator+(const Bound& x, const Bound& y) {
   if (exact && own == 0 && representable(m, r.v)) return r;
   // Equal operands carry equal errors.
   r.s2 = x.v == y.v ? square(std::sqrt(x.s2) + std::sqrt(y.s2)) : x.s2 + y.s2;
+  r.folded = folded(x, 1, y, 1);
   add_symbol(r, x.c, x.symbol);
   add_symbol(r, y.c, y.symbol);
   r.b = x.b + y.b + own;
@@ -55,6 +56,7 @@ Bound operator*(const Bound& x, const Bound& y) {
   const double own = std::fabs(std::fma(x.v, y.v, -r.v));
   const double ax = std::fabs(x.v), ay = std::fabs(y.v);
   r.s2 = x.v == y.v ? square(ay * std::sqrt(x.s2) + ax * std::sqrt(y.s2)) : square(ay) * x.s2 + square(ax) * y.s2;
+  r.folded = folded(x, y.v, y, x.v);
   add_symbol(r, y.v * x.c, x.symbol);
   add_symbol(r, x.v * y.c, y.symbol);
   r.b = ay * x.b + ax * y.b + detail::allowed(x, m.z) * detail::allowed(y, m.z) + own;
@@ -76,6 +78,7 @@ Bound operator/(const Bound& x, const Bound& y) {
   if (detail::allowed(y, m.z) >= ay) return unbounded(r.v);
   const double dx = detail::allowed(x, m.z) / ay, rho = detail::allowed(y, m.z) / ay;
   r.s2 = (x.s2 + square(v) * y.s2) / square(ay);
+  r.folded = folded(x, 1 / y.v, y, r.v / y.v);
   add_symbol(r, x.c / y.v, x.symbol);
   add_symbol(r, -r.v * (y.c / y.v), y.symbol);
   // (x + dx)/(y + dy) - x/y = (dx - v dy)/y * (1 - dy/y + ...)

@@ -12,6 +12,9 @@ struct Bound {
   double w = 0;   // full worst case, absolute
   double c = 0;   // coefficient, in standard deviations and with its sign, of one error that many values share
   std::uint32_t symbol = 0;  // which shared error; 0 = none (then c = 0)
+  // Standard deviation, contained in s2, of errors whose symbol had to give way to another: of one element they are
+  // independent, of many they may still be shared.
+  float folded = 0;
 
   Bound() = default;
   Bound(double value) : v(value) {}  // NOLINT: a number is an exact bound

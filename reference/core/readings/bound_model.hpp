@@ -40,6 +40,9 @@ inline double allowed(const Bound& x, double z) {
   const double d = x.b + z * std::sqrt(x.s2 + x.c * x.c);
   return d < x.w ? d : x.w;
 }
+inline float both(double deviation, double other) {
+  return static_cast<float>(std::sqrt(square(deviation) + square(other)));
+}
 /// Adds the error c of a shared symbol; where two symbols meet, the smaller becomes independent.
 inline void add_symbol(Bound& r, double c, std::uint32_t symbol) {
   if (c == 0 || symbol == 0) return;
@@ -48,11 +51,18 @@ inline void add_symbol(Bound& r, double c, std::uint32_t symbol) {
     r.symbol = symbol;
   } else if (std::fabs(c) > std::fabs(r.c)) {
     r.s2 += r.c * r.c;
+    r.folded = both(r.folded, r.c);
     r.c = c;
     r.symbol = symbol;
   } else {
     r.s2 += c * c;
+    r.folded = both(r.folded, c);
   }
+}
+/// What of its operands' folded errors a result has: they scale as the operands' other errors do.
+inline float folded(const Bound& x, double by_x, const Bound& y, double by_y) {
+  if (x.folded == 0 && y.folded == 0) return 0;
+  return both(by_x * x.folded, by_y * y.folded);
 }
 /// A result whose error has no bound: an intermediate that may overflow the accumulator.
 inline Bound unbounded(double v) {

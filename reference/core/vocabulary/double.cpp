@@ -26,6 +26,7 @@ double* row(Matrix<double>& z, Index i) { return z.data() + i * z.row_stride(); 
 }  // namespace
 
 double sum(const double* x, Index n, Index stride) { return kernels::sum(x, n, stride); }
+double mean(const double* x, Index n, Index stride) { return kernels::sum(x, n, stride) / static_cast<double>(n); }
 void matmul(const Matrix<double>& x, const Matrix<double>& y, Matrix<double>& z) {
   kernels::matmul(x.data(), x.row_stride(), x.col_stride(), y.data(), y.row_stride(), y.col_stride(), z.data(),
                   z.row_stride(), x.rows(), y.cols(), x.cols());
@@ -36,6 +37,10 @@ double inv_rms(const double* x, Index n, Index stride, double eps) {
 }
 double inv_rms_eps_outside(const double* x, Index n, Index stride, double eps) {
   return 1 / (math::sqrt(mean_square_of(x, n, stride)) + eps);
+}
+double inv_std(const double* c, Index n, Index stride, const double&, double eps) { return inv_rms(c, n, stride, eps); }
+double inv_std_eps_outside(const double* c, Index n, Index stride, const double&, double eps) {
+  return inv_rms_eps_outside(c, n, stride, eps);
 }
 double exp(const double& x) { return math::exp(x); }
 double exp2(const double& x) { return math::exp2(x); }

@@ -52,6 +52,14 @@ T inv_rms_eps_outside(const T* x, Index n, Index stride, double eps) {
   return T(1) / (sqrt(mean_square(x, n, stride)) + T(eps));
 }
 template <class T>
+T inv_std(const T* c, Index n, Index stride, const T&, double eps) {
+  return prim::inv_rms(c, n, stride, eps);
+}
+template <class T>
+T inv_std_eps_outside(const T* c, Index n, Index stride, const T&, double eps) {
+  return prim::inv_rms_eps_outside(c, n, stride, eps);
+}
+template <class T>
 T anchor(const T& m) {
   return T(value(m) == -infinity ? 0.0 : value(m));
 }
@@ -113,10 +121,13 @@ bool passes(Site, const T*) {
 // ----------------------------------------------------------
 
 double sum(const double* x, Index n, Index stride);
+double mean(const double* x, Index n, Index stride);
 void matmul(const Matrix<double>& x, const Matrix<double>& y, Matrix<double>& z);
 double max_value(const double* x, Index n, Index stride);
 double inv_rms(const double* x, Index n, Index stride, double eps);
 double inv_rms_eps_outside(const double* x, Index n, Index stride, double eps);
+double inv_std(const double* c, Index n, Index stride, const double& mean, double eps);
+double inv_std_eps_outside(const double* c, Index n, Index stride, const double& mean, double eps);
 double exp(const double& x);
 double exp2(const double& x);
 double log(const double& x);
@@ -149,6 +160,9 @@ Bound max_value(const Bound* x, Index n, Index stride);
 /// Its error is one symbol that the whole row shares. A kernel may hold eps in the accumulator's format.
 Bound inv_rms(const Bound* x, Index n, Index stride, double eps);
 Bound inv_rms_eps_outside(const Bound* x, Index n, Index stride, double eps);
+/// The same of c = x - mean, whose squares may come from one pass over x.
+Bound inv_std(const Bound* c, Index n, Index stride, const Bound& mean, double eps);
+Bound inv_std_eps_outside(const Bound* c, Index n, Index stride, const Bound& mean, double eps);
 /// The shift of a softmax: a value without error; -inf becomes 0.
 Bound anchor(const Bound& m);
 /// What a whole row is going to use: its error becomes one shared symbol, unless most of it is one already.

@@ -48,6 +48,41 @@ Bound rsqrt(const Bound& x) {
   return finish(m, r);
 }
 
+/// Adds to the sum of squares of c = x - mean what one pass over x may err by more than two passes.
+/// Welford's M_k = M_(k-1) + (x_k - m_(k-1))(x_k - m_k) inherits the rounding of every running mean m_j: it enters with
+/// weight (x_j - m_(j-1)) - 2 C_j, C_j the sum of the first j centred values (sum the recurrence; j (mean - m_j) =
+/// -C_j). Lanes joined by Chan's formula have the subsets of their lanes in place of the first j values: for them, the
+/// mean of C_j^2 over all subsets of j values, j (n - j)/(n - 1) mean(c^2), is added. In the worst case |C_j| is half
+/// of sum |c|, and sum_j |m_j| <= (1 + ln n) sum |x|.
+void add_one_pass(const BoundModel& m, const Bound* c, Index n, Index stride, double mean, Bound& squares) {
+  bool equal = true;  // then running means are exact
+  for (Index i = 1; i < n; ++i) equal = equal && c[i * stride].v == c[0].v;
+  if (equal || special(squares.v)) return;
+  const auto count = static_cast<double>(n);
+  double prefix = 0, deviation = 0, absolute = 0, away = 0, variance = 0;
+  for (Index i = 0; i < n; ++i) {
+    const double v = c[i * stride].v, j = static_cast<double>(i) + 1;
+    const double step = i == 0 ? 0 : v - prefix / (j - 1);  // x_j - m_(j-1)
+    prefix += v;
+    absolute += std::fabs(v + mean);
+    away += std::fabs(v);
+    if (i == 0) continue;
+    const double rounding = square(mean + prefix / j) + 2 * square(step / j);  // of m_j, and of its increment
+    const double subsets = j * (count - j) / (count - 1) * squares.v / count;
+    variance += rounding * (square(std::fabs(step) + 2 * std::fabs(prefix)) + 4 * subsets);
+    deviation += std::fabs(step) / j;
+  }
+  squares.s2 += m.variance * variance;
+  const double running = m.u * (absolute * (1 + math::log(count)) + 2 * deviation);
+  squares.w += (2 * away * running + count * square(running)) * (1 + 0x1p-20);
+}
+
+Bound variance_of(const Bound* c, Index n, Index stride, double mean) {
+  Bound squares = sum_squares(c, n, stride);
+  add_one_pass(bound_model(), c, n, stride, mean, squares);
+  return finish(bound_model(), squares) / Bound(static_cast<double>(n));
+}
+
 }  // namespace
 
 Bound share(const Bound& x) {
@@ -55,6 +90,7 @@ Bound share(const Bound& x) {
   Bound r = x;
   r.c = std::sqrt(x.s2 + x.c * x.c);
   r.s2 = 0;
+  r.folded = 0;
   r.symbol = new_symbol();
   return r;
 }
@@ -81,6 +117,14 @@ Bound inv_rms_eps_outside(const Bound* x, Index n, Index stride, double eps) {
   const BoundModel& m = bound_model();
   const Bound mean = sum_squares(x, n, stride) / Bound(static_cast<double>(n));
   return share(Bound(1) / (sqrt(mean) + constant(m, eps)));
+}
+
+Bound inv_std(const Bound* c, Index n, Index stride, const Bound& mean, double eps) {
+  return share(rsqrt(variance_of(c, n, stride, mean.v) + constant(bound_model(), eps)));
+}
+
+Bound inv_std_eps_outside(const Bound* c, Index n, Index stride, const Bound& mean, double eps) {
+  return share(Bound(1) / (sqrt(variance_of(c, n, stride, mean.v)) + constant(bound_model(), eps)));
 }
 
 Bound max_value(const Bound* x, Index n, Index stride) {

@@ -292,6 +292,22 @@ Vector<T> inv_rms_eps_outside(const Matrix<T>& x, double eps) {
       x, [eps](const T* row, Index n, Index stride) { return prim::inv_rms_eps_outside(row, n, stride, eps); });
 }
 template <class T>
+Vector<T> inv_std(const Matrix<T>& c, const Vector<T>& mean, double eps) {
+  words::require_size("inv_std", c.rows(), mean.size());
+  Vector<T> z = words::fresh<T>(c.rows());
+  for (Index i = 0; i < c.rows(); ++i)
+    z[i] = prim::inv_std(c.data() + i * c.row_stride(), c.cols(), c.col_stride(), mean[i], eps);
+  return z;
+}
+template <class T>
+Vector<T> inv_std_eps_outside(const Matrix<T>& c, const Vector<T>& mean, double eps) {
+  words::require_size("inv_std_eps_outside", c.rows(), mean.size());
+  Vector<T> z = words::fresh<T>(c.rows());
+  for (Index i = 0; i < c.rows(); ++i)
+    z[i] = prim::inv_std_eps_outside(c.data() + i * c.row_stride(), c.cols(), c.col_stride(), mean[i], eps);
+  return z;
+}
+template <class T>
 Vector<T> anchor(const Vector<T>& m) {
   return words::map(m, [](const T& a) { return prim::anchor(a); });
 }
@@ -404,6 +420,8 @@ Matrix<double> values(const Matrix<T>& x) {
   template T inner(const Vector<T>&, const Vector<T>&);                               \
   template Vector<T> inv_rms(const Matrix<T>&, double);                               \
   template Vector<T> inv_rms_eps_outside(const Matrix<T>&, double);                   \
+  template Vector<T> inv_std(const Matrix<T>&, const Vector<T>&, double);             \
+  template Vector<T> inv_std_eps_outside(const Matrix<T>&, const Vector<T>&, double); \
   template Vector<T> anchor(const Vector<T>&);                                        \
   template Matrix<T> select(const Mask&, const Matrix<T>&, double);                   \
   template Matrix<T> select_rows(const RowMask&, const Matrix<T>&, double);           \
