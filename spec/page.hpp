@@ -27,8 +27,8 @@ struct TensorSpec {
 struct OpSpec {
   std::string name;
   std::string rows;  // the size along which rows are independent of each other ("" if there is none)
-  // The op's error model has met a million honest elements: min(w, b + z sigma) judges. Until then only the worst case w
-  // rejects, and what lies beyond b + z sigma is reported as suspect.
+  // The op's error model has met a million honest elements: min(w, b + z sigma) judges. Until then only the worst case
+  // w rejects, and what lies beyond b + z sigma is reported as suspect.
   bool validated = true;
   std::vector<TensorSpec> inputs, outputs;
   std::vector<OptionSpec> options;

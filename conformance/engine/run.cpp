@@ -133,7 +133,9 @@ class Runner {
         continue;
       }
       count(c);
-      if (!attempt(c)) return shrink(c);
+      if (attempt(c)) continue;
+      if (options_.shrink) shrink(c);
+      return;
     }
   }
 
@@ -187,6 +189,7 @@ class Runner {
     rc::detail::TestParams params;
     params.seed = seed;
     params.maxSuccess = cases;
+    params.disableShrinking = !options_.shrink;
     Silence silence;
     std::exception_ptr broken;
     std::optional<Case> last_failing;

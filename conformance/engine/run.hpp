@@ -26,6 +26,7 @@ struct RunOptions {
   std::uint64_t seed = 1;
   std::string only_case;  // run just this one
   bool fingerprints = true;
+  bool shrink = true;
   std::function<bool(const Case&)> leave_out;  // cases that are not tried: a waiver covers them
 };
 

@@ -138,8 +138,9 @@ void set_field(Contract& c, bool& cast_given, bool& p_given, std::string_view ke
 
 std::string Contract::spell() const {
   const Contract d;
-  std::string s = "in=" + std::string(in->name) + " acc=" + std::string(acc->name) + " out=" + std::string(out->name);
+  std::string s = "in=" + std::string(in->name) + " acc=" + std::string(acc->name);
   if (p != acc) s += " p=" + std::string(p->name);
+  s += " out=" + std::string(out->name);
   if (cast != out) s += " cast=" + std::string(cast->name);
   if (kind == Accumulate::truncate) s += " kind=rz";
   if (kind == Accumulate::mma) s += " kind=mma(" + std::to_string(mma_f) + "," + std::to_string(mma_k0) + ")";

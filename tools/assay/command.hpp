@@ -12,6 +12,7 @@ void add_explain(CLI::App& app);
 void add_list(CLI::App& app);
 void add_new(CLI::App& app);
 void add_status(CLI::App& app, int& exit_code);
+void add_mutate(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 
 }  // namespace assay::command

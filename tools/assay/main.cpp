@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   command::add_run(app, exit_code);
   command::add_status(app, exit_code);
   command::add_new(app);
+  command::add_mutate(app, exit_code);
   command::add_bench(app, exit_code);
   try {
     app.parse(argc, argv);

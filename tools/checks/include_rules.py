@@ -75,7 +75,7 @@ STANDARD = set(
     "utility valarray variant vector version".split()
 )
 PLATFORM = re.compile(
-    r"(assert|ctype|dirent|dlfcn|errno|fcntl|float|immintrin|inttypes|limits|link|math|poll|pthread|sched|signal|spawn|stdarg|"
+    r"(assert|ctype|dirent|dlfcn|errno|fcntl|float|immintrin|inttypes|limits|link|malloc|math|poll|pthread|sched|signal|spawn|stdarg|"
     r"stdbool|stddef|stdint|stdio|stdlib|string|strings|time|ucontext|unistd|linux/[a-z]+|sys/[a-z]+)\.h"
 )
 PRINTS = re.compile(r"\bstd::(cout|cerr|clog)\b|\b(std::)?(printf|puts|putchar|exit)\s*\(|\b(std::)?fprintf\s*\(\s*std(out|err)")
