@@ -24,8 +24,8 @@ SUBJECT(softmax_plain) {
       const float v = mask.given() && mask(t, i) == 0 ? removed : x(t, i);
       empty = empty && v == none;
       const float e = weight[static_cast<std::size_t>(i)] = std::exp(v);
-      float& sum = part[i % 4];
-      sum = bug_bf16 ? Subject::bf16(sum + e) : sum + e;
+      const std::int64_t k = i % 4;
+      part[k] = bug_bf16 ? Subject::bf16(part[k] + e) : part[k] + e;
     }
     const float sum = (part[0] + part[2]) + (part[1] + part[3]);
     float all = sum;
