@@ -222,6 +222,7 @@ class Runner {
   void settle() {
     if (failing_) {
       result_.verdict = Result::Verdict::failed;
+      ++result_.cases;
       result_.failing_case = failing_->spell();
       if (options_.fingerprints) result_.fingerprint = fingerprint(observed_, options_.tier_of.z());
       return;

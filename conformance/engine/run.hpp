@@ -42,6 +42,7 @@ struct Result {
   double largest_z = 0, seconds = 0;
   Failure failure;                         // if failed
   std::string failing_case;                // shrunk, spelled
+  std::string again;                       // the command that runs it; "": that of `assay run`
   std::string reason;                      // if not offered or broken
   std::string fingerprint;                 // what reproduces the failing output, if something does
   std::string waiver;                      // tracker and reason, if a waiver covers the failure

@@ -9,6 +9,8 @@ enum Exit { passed = 0, failed = 1, usage = 2, nothing_ran = 3 };
 /// Each adds its subcommand; the callback leaves the exit code in `exit_code`.
 void add_run(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app);
+void add_gen(CLI::App& app);
+void add_judge(CLI::App& app, int& exit_code);
 void add_list(CLI::App& app);
 void add_new(CLI::App& app);
 void add_status(CLI::App& app, int& exit_code);

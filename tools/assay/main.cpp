@@ -16,6 +16,8 @@ int main(int argc, char** argv) {
   command::add_list(app);
   command::add_explain(app);
   command::add_run(app, exit_code);
+  command::add_gen(app);
+  command::add_judge(app, exit_code);
   command::add_status(app, exit_code);
   command::add_new(app);
   command::add_mutate(app, exit_code);

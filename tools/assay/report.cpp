@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <filesystem>
 #include <span>
 
@@ -58,6 +59,16 @@ int finish(Report& report, const ReportFiles& files) {
   if (!files.json.empty()) write_text(files.json, json_text(report));
   if (!files.junit.empty()) write_text(files.junit, junit_text(report));
   return exit_code(report);
+}
+
+CLI::Validator seed_check() {
+  return {[](std::string& text) {
+            std::uint64_t v = 0;
+            const auto r = std::from_chars(text.data(), text.data() + text.size(), v);
+            const bool whole = r.ec == std::errc() && r.ptr == text.data() + text.size();
+            return whole ? std::string() : "expected a whole number from 0 to 2^64 - 1, found " + text;
+          },
+          "UINT"};
 }
 
 void check_glob(const std::string& option, const std::string& glob) {

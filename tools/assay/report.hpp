@@ -31,6 +31,12 @@ class Progress {
 /// Prints the summary, writes the files and gives the exit code.
 int finish(Report& report, const ReportFiles& files);
 
+/// Judges answers in a folder, or from standard input if `path` is empty: `assay judge` and the target files:DIR.
+int judge_answers(const std::string& path, const std::string& tier_name, const ReportFiles& files);
+
+/// Of --seed: a whole number from 0 to 2^64 - 1.
+CLI::Validator seed_check();
+
 /// Throws Error, with the reason, unless the text is a glob over ids: a-z, 0-9, _ and . of ids, * and ?.
 void check_glob(const std::string& option, const std::string& glob);
 

@@ -41,16 +41,6 @@ void read_shard(const std::string& text, SuiteOptions& suite) {
   suite.shards = of;
 }
 
-CLI::Validator seed_check() {
-  return {[](std::string& text) {
-            std::uint64_t v = 0;
-            const auto r = std::from_chars(text.data(), text.data() + text.size(), v);
-            const bool whole = r.ec == std::errc() && r.ptr == text.data() + text.size();
-            return whole ? std::string() : "expected a whole number from 0 to 2^64 - 1, found " + text;
-          },
-          "UINT"};
-}
-
 /// A library that is there and cannot be used is a broken target, not a mistake of the caller.
 struct BrokenTarget : Error {
   using Error::Error;
@@ -96,6 +86,13 @@ void run_claims(const Arguments& a, Report& report) {
 }
 
 int run(Arguments& a) {
+  if (a.suite.target.starts_with("files:")) {
+    if (a.suite.concept_glob != "*" || a.suite.claim_glob != "*" || a.suite.run.cases >= 0 ||
+        !a.suite.run.only_case.empty() || a.shard != "1/1")
+      throw Error("files:DIR judges the answers that lie in DIR", "no filter, --cases, --case or --shard with it",
+                  a.suite.target);
+    return judge_answers(a.suite.target.substr(6), a.tier, a.files);
+  }
   a.suite.run.tier_of = tier(a.tier);
   a.suite.today = today();
   read_shard(a.shard, a.suite);

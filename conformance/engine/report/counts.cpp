@@ -107,7 +107,7 @@ std::string shell_quoted(const std::string& word) {
 
 std::string again(const Report& report, const Result& r) {
   const std::string quoted_case = "'" + r.failing_case + "'";
-  if (report.command != "run") return report.command + " --case " + quoted_case + " | PROGRAM | assay judge";
+  if (!r.again.empty()) return r.again;
   std::string text = "assay run --target " + shell_quoted(report.options.target);
   if (!r.concept_id.empty()) text += " --concept " + r.concept_id;
   text += " --claim " + r.claim.substr(0, r.claim.find('('));

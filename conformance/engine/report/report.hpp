@@ -13,7 +13,6 @@ namespace assay {
 
 struct Report {
   SuiteOptions options;
-  std::string command = "run";  // what reproduces: `assay run --target ...`, or the pipe of `assay judge`
   std::vector<Result> results;
   std::vector<Kill> kills;  // of planted:all
   std::vector<WaiverState> waivers;

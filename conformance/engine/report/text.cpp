@@ -172,6 +172,7 @@ std::string summary_text(const Report& report, bool verbose) {
     if (!w.note.empty()) s += fmt::format("\nwaiver {}: {}\n", w.waiver.tracker, w.note);
   }
   if (!report.kills.empty()) return s + kill_summary(report);
+  if (report.results.empty()) return s + "\nnothing ran\n";
   return s + concept_table(report) + last_line(report);
 }
 
