@@ -16,5 +16,6 @@ void add_new(CLI::App& app);
 void add_status(CLI::App& app, int& exit_code);
 void add_mutate(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
+void add_vectors(CLI::App& app, int& exit_code);
 
 }  // namespace assay::command

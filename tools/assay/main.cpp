@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   command::add_new(app);
   command::add_mutate(app, exit_code);
   command::add_bench(app, exit_code);
+  command::add_vectors(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& e) {
