@@ -122,6 +122,10 @@ Vector<T> inv_std_eps_outside(const Matrix<T>& c, const Vector<T>& mean, double 
 /// becomes 0.
 template <class T>
 Vector<T> anchor(const Vector<T>& m);
+/// The shift of a running softmax that has used `used` and has met `top`: `used` while top - used <= slack, else `top`.
+/// Errors and derivatives are dropped as by anchor; -inf stays, and NaN in `top` comes through.
+template <class T>
+Vector<T> stale(const Vector<T>& used, const Vector<T>& top, double slack);
 
 // Decisions. `select` takes x where kept and the constant elsewhere; what is not selected contributes neither value nor
 // error nor dependence. The is_ words look at values that carry no error.

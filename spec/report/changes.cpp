@@ -98,7 +98,8 @@ class Comparison {
                                                        change.into.rfind("universal.", 0) == 0;
     const std::string concept_id = change.into.substr(0, change.into.rfind('.'));
     if (change.action == "moved" && change.kind != "concept") {
-      if (!concepts_.count(concept_id)) say(item, "is moved to " + concept_id + ", which is not a listed concept");
+      if (!concepts_.count(concept_id) && !with_page_.count(concept_id))
+        say(item, "is moved to " + concept_id + ", which is neither a listed concept nor a page");
       if (with_page_.count(concept_id) && !on_pages_.count({change.kind, change.into}))
         say(item, "is moved to " + change.into + ", which is not on the page of " + concept_id);
     } else if (!exists) {

@@ -1,6 +1,8 @@
 // Definitions read as Bound have the values of the double reading, and their rows share what they share.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "reference/core/tests/bound_testing.hpp"
 #include "reference/core/vocabulary.hpp"
 #include "reference/softmax/safe.hpp"
@@ -52,6 +54,25 @@ TEST_F(BoundWords, ValuesAreTheDoubleReadings) {
     };
     expect_same(norm(bx), norm(x));
   }
+}
+
+TEST_F(BoundWords, AStaleShiftFollowsLateAndCarriesNoError) {
+  const double none = -infinity, nan = not_a_number;
+  const Vector<double> used{none, none, 0, 0, 5, 1}, top{none, 2, 3, 3.5, 1, nan};
+  Vector<Bound> b(6);
+  for (Index i = 0; i < 6; ++i) {
+    b[i] = Bound(top[i]);
+    b[i].w = 0.1;
+  }
+  const Vector<double> m = stale(used, top, 3);
+  const Vector<Bound> bm = stale(Vector<Bound>{none, none, 0.0, 0.0, 5.0, 1.0}, b, 3);
+  const double expected[] = {none, 2, 0, 3.5, 5};
+  for (Index i = 0; i < 5; ++i) {
+    EXPECT_EQ(m[i], expected[i]) << i;
+    EXPECT_EQ(bm[i].v, expected[i]) << i;
+    EXPECT_EQ(bm[i].w, 0) << i;
+  }
+  EXPECT_TRUE(std::isnan(m[5]) && std::isnan(bm[5].v)) << "a NaN logit is not hidden by an older maximum";
 }
 
 TEST_F(BoundWords, ARowSharesItsDenominator) {

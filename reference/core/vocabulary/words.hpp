@@ -311,6 +311,11 @@ template <class T>
 Vector<T> anchor(const Vector<T>& m) {
   return words::map(m, [](const T& a) { return prim::anchor(a); });
 }
+template <class T>
+Vector<T> stale(const Vector<T>& used, const Vector<T>& top, double slack) {
+  return words::map2("stale", used, top,
+                     [slack](const T& a, const T& b) { return T(value(b) - value(a) <= slack ? value(a) : value(b)); });
+}
 
 template <class T>
 Matrix<T> select(const Mask& keep, const Matrix<T>& x, double otherwise) {
@@ -423,6 +428,7 @@ Matrix<double> values(const Matrix<T>& x) {
   template Vector<T> inv_std(const Matrix<T>&, const Vector<T>&, double);             \
   template Vector<T> inv_std_eps_outside(const Matrix<T>&, const Vector<T>&, double); \
   template Vector<T> anchor(const Vector<T>&);                                        \
+  template Vector<T> stale(const Vector<T>&, const Vector<T>&, double);               \
   template Matrix<T> select(const Mask&, const Matrix<T>&, double);                   \
   template Matrix<T> select_rows(const RowMask&, const Matrix<T>&, double);           \
   template Matrix<T> select_rows(const RowMask&, const Matrix<T>&, const Vector<T>&); \

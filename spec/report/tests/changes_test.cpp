@@ -65,7 +65,7 @@ TEST(Traceability, EveryDisagreementIsFound) {
       {[](Lists& l, Page&) {
          l.changes = {{"claim", "norm.layer.shift", "moved", "norm.rsm.shift", "r"}};
        },
-       "claim norm.layer.shift: is moved to norm.rsm, which is not a listed concept"},
+       "claim norm.layer.shift: is moved to norm.rsm, which is neither a listed concept nor a page"},
   };
   for (const Break& one : breaks) {
     Lists lists = toy_lists();
