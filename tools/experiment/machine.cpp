@@ -98,12 +98,14 @@ const char* name(Schedule s) {
 }
 
 float Accumulator::add(float a, float b) const {
+  if (narrow) return static_cast<float>(round_to(*narrow, static_cast<double>(a) + b));
   if (!truncates) return a + b;
   const double x = a, y = b, s = x + y;
   return truncated(s, sum_error(x, y, s));
 }
 
 float Accumulator::fma(float a, float b, float c) const {
+  if (narrow) return static_cast<float>(round_to(*narrow, static_cast<double>(a) * b + c));
   if (!truncates) return std::fma(a, b, c);
   const double x = static_cast<double>(a) * b, y = c, s = x + y;
   return truncated(s, sum_error(x, y, s));
@@ -130,6 +132,9 @@ namespace {
 
 /// One step: c + sum_{i<k} a_i b_i, every term truncated to F fractional bits of the largest exponent, the sum to fp32.
 float mma_step(float c, const float* a, const float* b, std::size_t k, int f) {
+  double plain = c;
+  for (std::size_t i = 0; i < k; ++i) plain += static_cast<double>(a[i]) * b[i];
+  if (!std::isfinite(plain)) return static_cast<float>(plain);
   int e = c != 0 ? std::max(std::ilogb(c), -126) : -126;
   for (std::size_t i = 0; i < k; ++i)
     if (a[i] != 0 && b[i] != 0) e = std::max(e, std::ilogb(a[i]) + std::ilogb(b[i]));

@@ -27,9 +27,10 @@ inline constexpr int kSchedules = 10;
 Order class_of(Schedule s);
 const char* name(Schedule s);
 
-/// fp32 accumulator of a contract's kind (`nearest` or `truncate`).
+/// Accumulator of a contract's kind (`nearest` or `truncate`) in fp32, or in a narrower format.
 struct Accumulator {
   bool truncates = false;
+  const Format* narrow = nullptr;
   float add(float a, float b) const;
   float fma(float a, float b, float c) const;
 };

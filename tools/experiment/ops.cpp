@@ -27,7 +27,9 @@ std::vector<Bound> bounds(const Matrix<Bound>& x, Index i) {
   return b;
 }
 
-Accumulator accumulator(const Contract& c) { return {c.kind == Accumulate::truncate}; }
+Accumulator accumulator(const Contract& c) {
+  return {c.kind == Accumulate::truncate, c.acc->p() < 24 ? c.acc : nullptr};
+}
 
 std::vector<std::vector<Row>> define_dot(const Inputs& in, const Contract& c) {
   std::vector<std::vector<Row>> rows;
@@ -123,7 +125,7 @@ const std::vector<Op>& ops() {
   static const std::vector<const char*> rows{"fp32", "bf16", "fp16", "bf16_out_fp32", "fp16_rz"};
   static const std::vector<Op> all{
       {"dot",
-       {"fp32", "bf16", "fp16", "bf16_out_fp32", "fp16_out_fp32", "fp16_rz", "fp16_mma", "bf16_mma"},
+       {"fp32", "bf16", "fp16", "bf16_out_fp32", "fp16_out_fp32", "fp16_rz", "fp16_mma", "bf16_mma", "fp16_acc_fp16"},
        {P::acc_bf16, P::last_dropped, P::out_truncated, P::out_twice},
        define_dot,
        kernel_dot},

@@ -257,6 +257,13 @@ TEST_F(BoundSum, WorstCaseHolds) {
   EXPECT_GT(reached, 0.4);
 }
 
+TEST_F(BoundSum, PartialSumsThatMayOverflowHaveNoBound) {
+  EXPECT_LT(sum(lift({3e38, -3e38, 1})).w, __builtin_huge_val()) << "no order leaves the format";
+  EXPECT_EQ(sum(lift({3e38, 3e38, -3e38, -3e38, 1})).allowed(), __builtin_huge_val()) << "3e38 + 3e38 is Inf in fp32";
+  ReadingScope half({&fp16, false, 8});
+  EXPECT_EQ(sum(lift({60000, 60000, -60000})).allowed(), __builtin_huge_val());
+}
+
 TEST_F(BoundSum, SharedErrorsAddWithTheirSign) {
   // One factor r on every x: its error in sum_i (x_i r) w_i is sum x_i w_i, not the root of the sum of squares.
   Bound r(1);

@@ -107,6 +107,10 @@ Accumulated accumulate(const BoundModel& m, const double* t, Index n, const Term
   }
   // The largest partial sum of any order: all terms of one sign first.
   const double largest = (absolute + std::fabs(total)) / 2;
+  if (largest + terms.errors > m.max) {  // some order overflows on the way
+    r.b = r.w = r.growth = kInfinity;
+    return r;
+  }
   const bool mma = c.kind == Accumulate::mma;
   if (terms.known && terms.exact && terms.detect && on.exactness) {
     for (Index i = 0; i < n; ++i) step = std::min(step, lowest_bit(t[i]));
@@ -144,8 +148,7 @@ Accumulated accumulate(const BoundModel& m, const double* t, Index n, const Term
     r.growth = gamma(count - 1, c.kind == Accumulate::nearest ? m.u : 2 * m.u);
     r.w = r.growth * sum_w;
     if (c.kind == Accumulate::truncate && on.drift) r.b = m.u * m1;
-    if (c.kind == Accumulate::nearest && terms.known && terms.exact && on.lattice)
-      r.b = lattice_drift(m, t, n, largest);
+    if (c.kind == Accumulate::nearest && on.lattice) r.b = lattice_drift(m, t, n, largest);
   }
   if (mma) {
     // A step aligns its K0 products and the accumulator to the largest, truncating at 2^-F of it, then truncates to the
