@@ -214,9 +214,13 @@ Results run_honest(double effort, std::uint64_t seed, double z, const std::strin
           Inputs in = draw(op, p, rows, n, random.bits(), c);
           run_inputs(op, contract, in, random, z, r);
           if (!op.is("layer_norm") || p != Profile::normal) continue;
-          shift(in.x, c.in->p() == 24 ? 1000 : 50, *c.in);
-          in.says = "shifted " + in.says;
-          run_inputs(op, contract, in, random, z, r);
+          const Inputs centred = in;
+          for (const double by : {0.25, 1.0, c.in->p() == 24 ? 1000.0 : 50.0}) {
+            in.x = Tensor<double>(centred.x).clone().matrix();
+            shift(in.x, by, *c.in);
+            in.says = "shifted " + centred.says;
+            run_inputs(op, contract, in, random, z, r);
+          }
         }
       }
     }

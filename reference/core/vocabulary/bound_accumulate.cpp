@@ -60,7 +60,7 @@ double multiplicity(const double* t, Index n) {
 double lattice_drift(const BoundModel& m, const double* t, Index n, double reach) {
   double worst = 0;
   double q = ulp(*m.acc, reach);
-  for (int level = 0; level < 4; ++level, q /= 2) {
+  for (int level = 0; level < 5; ++level, q /= 2) {
     constexpr int kBinades = 64;  // below the top of these, terms round to 0: all in the last
     double sums[kBinades] = {}, counts[kBinades] = {};
     const double magic = 0x1.8p52 * q;
@@ -148,7 +148,11 @@ Accumulated accumulate(const BoundModel& m, const double* t, Index n, const Term
     r.growth = gamma(count - 1, c.kind == Accumulate::nearest ? m.u : 2 * m.u);
     r.w = r.growth * sum_w;
     if (c.kind == Accumulate::truncate && on.drift) r.b = m.u * m1;
-    if (c.kind == Accumulate::nearest && on.lattice) r.b = lattice_drift(m, t, n, largest);
+    if (c.kind == Accumulate::nearest && on.lattice && c.acc->p() < 50) {  // double sees no residues beyond its own
+      // How far partial sums get in this order class, and a binade more.
+      const double reach = std::max({forward.highest, -forward.lowest, std::sqrt(m2 / count)});
+      r.b = lattice_drift(m, t, n, std::min(2 * reach, largest));
+    }
   }
   if (mma) {
     // A step aligns its K0 products and the accumulator to the largest, truncating at 2^-F of it, then truncates to the

@@ -87,12 +87,13 @@ Bound products(const Bound* a, Index as, const Bound* b, Index bs, Index n, bool
       const double dx = errorless(x) ? 0 : detail::allowed(x, m.z), dy = errorless(y) ? 0 : detail::allowed(y, m.z);
       errors += ay * x.w + ax * y.w + x.w * y.w;
       linear += ay * x.b + ax * y.b + dx * dy;
-      s.symbols.add(y.v * x.c, x.symbol);
-      s.symbols.add(x.v * y.c, y.symbol);
       if (same) {
+        s.symbols.add(2 * x.v * x.c, x.symbol);
         if (x.s2 != 0) from_a.add(x.v, 2 * x.v * std::sqrt(x.s2));
         continue;
       }
+      s.symbols.add(y.v * x.c, x.symbol);
+      s.symbols.add(x.v * y.c, y.symbol);
       if (x.s2 != 0) from_a.add(x.v, y.v * std::sqrt(x.s2));
       if (y.s2 != 0) from_b.add(y.v, x.v * std::sqrt(y.s2));
     }
