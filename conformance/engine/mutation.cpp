@@ -51,29 +51,53 @@ bool same_bits(const Tensors& x, const Tensors& y) {
   return true;
 }
 
-/// Whether a mutant's output differs in some bit from the honest subject's, on the corners or on random cases.
-bool live(Target& mutant, Target& honest, const std::string& op, int cases) {
+/// Where a mutant's bits differ from the honest subject's, on the corners and on random cases.
+struct Difference {
+  bool any = false;
+  bool where_exact = false;  // on inputs whose result no rounding touches, in any order
+  int exact_cases = 0;
+};
+
+/// Whether the definition allows exactly one value everywhere.
+bool exact(const Call& call) {
+  const ReadingScope scope(Reading{&call.contract, false, tier("default").z()});
+  for (const auto& [name, y] : evaluate<Bound>(call)) {
+    for (Index i = 0, n = y.size(); i < n; ++i) {
+      if (y.at_flat(i).allowed() != 0) return false;
+    }
+  }
+  return true;
+}
+
+void compare(Target& mutant, Target& honest, const std::string& op, int cases, Difference& found) {
   const Page& page = page_of_op(op);
   const Space space(page);
   const Contract contract = honest.contracts(page.op).at(0);
-  const auto differs = [&](const Case& c) {
+  const auto& profiles = page.cases.profiles;
+  const auto integers = std::find(profiles.begin(), profiles.end(), "small_integers") - profiles.begin();
+  const auto look = [&](const Case& c) {
     const Call call = make_call(c, contract);
     const Answer a = mutant.run(call, {}), b = honest.run(call, {});
-    return a.kind != b.kind || (a.kind == Answer::Kind::ok && !same_bits(a.outputs, b.outputs));
+    const bool differs = a.kind != b.kind || (a.kind == Answer::Kind::ok && !same_bits(a.outputs, b.outputs));
+    const bool no_rounding = exact(call);
+    found.any = found.any || differs;
+    found.exact_cases += no_rounding;
+    found.where_exact = found.where_exact || (differs && no_rounding);
   };
-  for (const std::string& corner : page.cases.corners) {
-    if (differs(Case::parse(space, corner))) return true;
-  }
-  for (int k = 0; k < cases; ++k) {
+  for (const std::string& corner : page.cases.corners) look(Case::parse(space, corner));
+  for (int k = 0; k < cases && !found.where_exact; ++k) {
     std::vector<std::int64_t> values;
     for (const Axis& a : space.axes()) {
       const auto words = philox4x32(
           {static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(values.size()), 0, 0x6c697665U}, {1, 0});
-      values.push_back(a.low + static_cast<std::int64_t>(words[0] % static_cast<std::uint64_t>(a.high - a.low + 1)));
+      const bool force =
+          a.kind == Axis::Kind::profile && k % 2 == 0 && integers < static_cast<std::ptrdiff_t>(profiles.size());
+      values.push_back(
+          force ? integers
+                : a.low + static_cast<std::int64_t>(words[0] % static_cast<std::uint64_t>(a.high - a.low + 1)));
     }
-    if (differs(Case(space, values))) return true;
+    look(Case(space, values));
   }
-  return false;
 }
 
 const Explained* explanation(const std::vector<Explained>& list, const std::string& op, const MutantInfo& m) {
@@ -89,7 +113,7 @@ MutantResult try_mutant(const std::string& op, const MutantInfo& m, const Mutati
   run.tier_of = tier("default");
   run.cases = options.cases;
   run.fingerprints = run.shrink = false;
-  bool differs = false;
+  Difference difference;
   for (const std::string& contract : options.contracts) {
     const std::string name = "mutant:" + op + "." + std::to_string(m.id) + "@" + contract;
     const auto target = make_target(name);
@@ -100,10 +124,12 @@ MutantResult try_mutant(const std::string& op, const MutantInfo& m, const Mutati
       return r;
     }
     const auto honest = make_target("subject:" + contract);
-    differs = differs || live(*target, *honest, op, 4 * options.cases);
+    compare(*target, *honest, op, 4 * options.cases, difference);
   }
-  if (!differs) {
+  if (!difference.any) {
     r.fate = MutantResult::Fate::inert;
+  } else if (!difference.where_exact && difference.exact_cases >= 20) {
+    r.fate = MutantResult::Fate::reordered;
   } else if (const Explained* e = explanation(options.explained, op, m)) {
     r.fate = MutantResult::Fate::explained;
     r.reason = e->reason;
@@ -158,7 +184,7 @@ std::map<std::string, double> mutation_scores(const std::vector<MutantResult>& r
   std::map<std::string, std::pair<int, int>> counts;  // dead, live
   for (const MutantResult& r : results) {
     counts[r.op].first += r.fate == MutantResult::Fate::dead;
-    counts[r.op].second += r.fate != MutantResult::Fate::inert;
+    counts[r.op].second += r.fate != MutantResult::Fate::inert && r.fate != MutantResult::Fate::reordered;
   }
   std::map<std::string, double> scores;
   for (const auto& [op, c] : counts) scores[op] = c.second > 0 ? 100.0 * c.first / c.second : 0;

@@ -13,6 +13,7 @@ namespace assay {
 struct MutantResult {
   enum class Fate {
     dead,       // a claim failed
+    reordered,  // bits differ within the bound, and never where arithmetic is exact: another order of summation
     inert,      // no output bit differs from the honest subject's on any case: not a mutant of what is computed
     explained,  // live, and the list of explained survivors says why no claim can tell
     survives    // live
@@ -43,7 +44,7 @@ struct MutationOptions {
 std::vector<MutantResult> run_mutants(const MutationOptions& options,
                                       const std::function<void(const MutantResult&)>& progress);
 
-/// Dead mutants over live ones, in percent, per op; explained survivors count as live.
+/// Dead mutants over live ones, in percent, per op; explained survivors count as live, reordered and inert ones do not.
 std::map<std::string, double> mutation_scores(const std::vector<MutantResult>& results);
 
 }  // namespace assay

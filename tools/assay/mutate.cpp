@@ -14,6 +14,8 @@ const char* word(MutantResult::Fate f) {
   switch (f) {
     case MutantResult::Fate::dead:
       return "dead";
+    case MutantResult::Fate::reordered:
+      return "reordered";
     case MutantResult::Fate::inert:
       return "inert";
     case MutantResult::Fate::explained:
@@ -60,14 +62,14 @@ int mutate(Arguments& a) {
   std::map<std::string, std::map<std::string, int>> counts;
   for (const MutantResult& r : results) ++counts[r.op][word(r.fate)];
   bool good = true;
-  fmt::print("\n{:16} {:>6} {:>6} {:>10} {:>9} {:>7}  score of live mutants\n", "op", "all", "dead", "explained",
-             "SURVIVES", "inert");
+  fmt::print("\n{:16} {:>6} {:>6} {:>10} {:>9} {:>10} {:>7}  score of live mutants\n", "op", "all", "dead", "explained",
+             "SURVIVES", "reordered", "inert");
   for (const auto& [op, score] : mutation_scores(results)) {
     auto& c = counts[op];
     int all = 0;
     for (const auto& [fate, n] : c) all += n;
-    fmt::print("{:16} {:6} {:6} {:10} {:9} {:7}  {:.1f} %\n", op, all, c["dead"], c["explained"], c["SURVIVES"],
-               c["inert"], score);
+    fmt::print("{:16} {:6} {:6} {:10} {:9} {:10} {:7}  {:.1f} %\n", op, all, c["dead"], c["explained"], c["SURVIVES"],
+               c["reordered"], c["inert"], score);
     good = good && score >= a.at_least && c["SURVIVES"] == 0;
   }
   if (!a.json.empty()) {

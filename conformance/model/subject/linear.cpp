@@ -1,4 +1,3 @@
-#include <array>
 #include <cmath>
 #include <vector>
 
@@ -31,8 +30,8 @@ SUBJECT(linear) {
         if (split == 1 && begin == end) continue;
         float acc = 0;
         for (std::int64_t k = begin; k < end; ++k) {
-          std::array<float, tile> a{}, c{};
-          c.fill(one_side ? NAN : 0.0f);  // what uninitialised shared memory holds, at worst
+          std::vector<float> a(tile, 0.0f);
+          std::vector<float> c(tile, one_side ? NAN : 0.0f);  // NaN: what uninitialised shared memory holds, at worst
           for (std::int64_t i = 0; i < tile && k * tile + i < n_in; ++i) {
             const std::int64_t at = k * tile + i;
             a[static_cast<std::size_t>(i)] = x(t, at);
