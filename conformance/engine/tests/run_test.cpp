@@ -57,6 +57,20 @@ TEST(Run, OptionsThatTheTargetLacksAreNotDrawn) {
   EXPECT_GT(r.drawn.at("empty_row=uniform"), 0);
 }
 
+TEST(Run, AnOptionValueThatWasNeverDrawnBreaksTheClaim) {
+  FakeTarget target;
+  RunOptions o = options();
+  o.tier_of.cases = 1;
+  Page few = page("softmax.safe");
+  few.cases.corners.clear();
+  const Claim& known = claim("softmax.safe.accuracy");
+  const Property property = [](Check& check) { check.nothing_to_compare(); };
+  const Result r =
+      run_claim({"softmax.safe.own", property, known.spec, known.page}, few, target, parse_contract("fp64"), o);
+  EXPECT_EQ(r.verdict, Result::Verdict::broken);
+  EXPECT_NE(r.reason.find("was never drawn"), std::string::npos) << r.reason;
+}
+
 TEST(Run, SeedsMatterAndRepeat) {
   FakeTarget target;
   RunOptions o = options("quick");
