@@ -124,6 +124,7 @@ struct Claim {
   Property property;
   const ClaimSpec* spec = nullptr;  // set when the registry meets the pages
   const Page* page = nullptr;       // for a universal claim: set per op
+  std::string on = "target";        // of a universal claim
 };
 
 /// Claims with a property, in order of id. Throws Error if one is on no page, or registered twice.
@@ -132,14 +133,19 @@ const std::vector<Claim>& claims();
 const std::vector<Claim>& universal_claims();
 
 struct RegisterClaim {
-  RegisterClaim(const char* id, Property property);
+  /// `on`: of a universal claim, which no page describes.
+  RegisterClaim(const char* id, Property property, const char* on = "target");
 };
 
 #define ASSAY_JOIN2(a, b) a##b
 #define ASSAY_JOIN(a, b) ASSAY_JOIN2(a, b)
-#define CLAIM(id)                                                                                                      \
-  static void ASSAY_JOIN(assay_claim_, __LINE__)(::assay::Check&);                                                     \
-  static const ::assay::RegisterClaim ASSAY_JOIN(assay_register_, __LINE__)(#id, &ASSAY_JOIN(assay_claim_, __LINE__)); \
+#define ASSAY_CLAIM(id, on)                                                                                           \
+  static void ASSAY_JOIN(assay_claim_, __LINE__)(::assay::Check&);                                                    \
+  static const ::assay::RegisterClaim ASSAY_JOIN(assay_register_, __LINE__)(#id, &ASSAY_JOIN(assay_claim_, __LINE__), \
+                                                                            on);                                      \
   static void ASSAY_JOIN(assay_claim_, __LINE__)(::assay::Check & check)
+#define CLAIM(id) ASSAY_CLAIM(id, "target")
+/// A universal claim on definitions; of the others their page says what they are on.
+#define CLAIM_ON_DEFINITION(id) ASSAY_CLAIM(id, "definition")
 
 }  // namespace assay

@@ -17,12 +17,16 @@ std::vector<SecondOpinion>& opinion_list() {
   return list;
 }
 
+/// Row of a value that belongs to no token: of a weight.
+constexpr Index shared = -1;
+
 template <class T>
 T lift(double x, Index) {
   return T(x);
 }
 template <>
 Flow lift<Flow>(double x, Index row) {
+  if (row == shared) return {x, 0};
   if (row >= 64) throw Error("Flow follows at most 64 tokens", "row < 64", std::to_string(row));
   return {x, std::uint64_t{1} << row};
 }
@@ -34,6 +38,13 @@ T lift_along(double x, double, Index row) {
 template <>
 Dual lift_along<Dual>(double x, double d, Index) {
   return {Bound(x), Bound(d)};
+}
+
+/// Whether the rows of an input are tokens: those of the op, where it has rows.
+bool has_tokens(const OpSpec& op, std::string_view input) {
+  if (op.rows.empty()) return true;
+  return std::any_of(op.inputs.begin(), op.inputs.end(),
+                     [&](const TensorSpec& s) { return s.name == input && !s.shape.empty() && s.shape[0] == op.rows; });
 }
 
 /// The rows [first, last) of a call: every tensor that has the op's row symbol first is cut, the others stay whole.
@@ -73,10 +84,12 @@ Matrix<T> Eval<T>::matrix(std::string_view input) const {
   const Matrix<double> x = call[input].matrix();
   const bool moves = directions.has(input);
   if constexpr (std::is_same_v<T, double>) return x;
+  const bool tokens = has_tokens(*call.op, input);
   Matrix<T> z = Matrix<T>::uninitialised(x.rows(), x.cols());
   for (Index i = 0; i < x.rows(); ++i) {
+    const Index row = tokens ? i : shared;
     for (Index j = 0; j < x.cols(); ++j)
-      z(i, j) = moves ? lift_along<T>(x(i, j), directions[input].matrix()(i, j), i) : lift<T>(x(i, j), i);
+      z(i, j) = moves ? lift_along<T>(x(i, j), directions[input].matrix()(i, j), row) : lift<T>(x(i, j), row);
   }
   return z;
 }
@@ -86,9 +99,12 @@ Vector<T> Eval<T>::vector(std::string_view input) const {
   const Vector<double> x = call[input].vector();
   if constexpr (std::is_same_v<T, double>) return x;
   const bool moves = directions.has(input);
+  const bool tokens = has_tokens(*call.op, input);
   Vector<T> z(x.size());
-  for (Index i = 0; i < x.size(); ++i)
-    z[i] = moves ? lift_along<T>(x[i], directions[input].vector()[i], i) : lift<T>(x[i], i);
+  for (Index i = 0; i < x.size(); ++i) {
+    const Index row = tokens ? i : shared;
+    z[i] = moves ? lift_along<T>(x[i], directions[input].vector()[i], row) : lift<T>(x[i], row);
+  }
   return z;
 }
 

@@ -9,7 +9,8 @@
 namespace assay {
 
 /// A call as its definition reads it in reading T: inputs lifted to T, outputs collected.
-/// In Flow row i of an input depends on token i; in Dual inputs named in `directions` move along them.
+/// In Flow row i of an input depends on token i, unless the input has none of the op's rows (weights); in Dual inputs
+/// named in `directions` move along them.
 template <class T>
 class Eval {
  public:

@@ -40,7 +40,7 @@ std::vector<Claim> resolve_universal() {
       ClaimSpec spec;
       spec.id = c.id;
       spec.kind = "exact";
-      spec.on = "target";
+      spec.on = c.on;
       all.push_back(spec);
     }
     return all;
@@ -58,7 +58,9 @@ std::vector<Claim> resolve_universal() {
 
 }  // namespace
 
-RegisterClaim::RegisterClaim(const char* id, Property property) { registered().push_back({id, property}); }
+RegisterClaim::RegisterClaim(const char* id, Property property, const char* on) {
+  registered().push_back({id, property, nullptr, nullptr, on});
+}
 
 const std::vector<Claim>& claims() {
   static const std::vector<Claim> list = resolve();

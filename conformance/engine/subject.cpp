@@ -66,7 +66,10 @@ void Out::store(std::int64_t offset, float value, bool truncate) const {
 
 In Subject::in(std::string_view name) const {
   for (std::uint32_t i = 0; i < call_->n_inputs; ++i) {
-    if (name == call_->inputs[i].name) return In(&call_->inputs[i].tensor);
+    if (name != call_->inputs[i].name) continue;
+    const assay_tensor* const t = &call_->inputs[i].tensor;
+    if (!is(t->dtype, ASSAY_BOOL, 8)) format_of(t->dtype);  // throws for a type that no subject reads
+    return In(t);
   }
   return In(nullptr);
 }

@@ -23,6 +23,13 @@ class ReferenceTarget : public Target {
   Answer run(const Call& call, const Layout&) override {
     Answer a;
     try {
+      for (const TensorSpec& spec : call.op->inputs) {
+        if (!call.inputs.has(spec.name)) continue;
+        const Format &expected = format_of(spec, call.contract), &found = *call.inputs.find(spec.name).format;
+        if (expected.name != found.name)
+          throw Error("tensor " + spec.name + " has the wrong dtype", std::string(expected.name),
+                      std::string(found.name));
+      }
       const auto outputs = evaluate<double>(call);
       for (const TensorSpec& spec : call.op->outputs) {
         const auto at = outputs.find(spec.name);

@@ -1,6 +1,6 @@
 #include "conformance/engine/claim.hpp"
 
-// Form lse by the logistic function of the gap g = LSE_2 - LSE_1: o = o_1 + (o_2 - o_1) / (1 + e^-g). Form mlo by
+// Form lse by the logistic function of the gap g = LSE_2 - LSE_1: o = o_1 / (1 + e^g) + o_2 / (1 + e^-g). Form mlo by
 // dividing by e^(m - m_i) instead of multiplying by e^(m_i - m).
 namespace assay {
 namespace {
@@ -34,9 +34,10 @@ SECOND_OPINION(merge_states) {
       for (Index c = 0; c < d; ++c) o(t, c) = no_a && no_b ? Wide(0) : no_a ? o2(t, c) : o1(t, c);
       continue;
     }
-    const Wide gap = b[t] - a[t], share = Wide(1) / (Wide(1) + exp(-gap));  // of the second part
+    const Wide gap = b[t] - a[t];
+    const Wide share1 = Wide(1) / (Wide(1) + exp(gap)), share2 = Wide(1) / (Wide(1) + exp(-gap));
     top[t] = top[t] + log(Wide(1) + exp(value(gap) > 0 ? -gap : gap));
-    for (Index c = 0; c < d; ++c) o(t, c) = o1(t, c) + (o2(t, c) - o1(t, c)) * share;
+    for (Index c = 0; c < d; ++c) o(t, c) = o1(t, c) * share1 + o2(t, c) * share2;
   }
   e.out("o", o);
   if (!state) return e.out("lse", top);
