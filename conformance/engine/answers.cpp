@@ -84,6 +84,7 @@ void Answers::judge(Group& g, const Page& p, const Call& call, const Safetensors
   const Space space(p);
   Check check(Case(space), nullptr, call.contract, options_.tier_of.z());
   Result& r = g.result;
+  std::shared_ptr<const Observed> wrong;
   try {
     Tensors outputs;
     try {
@@ -96,7 +97,8 @@ void Answers::judge(Group& g, const Page& p, const Call& call, const Safetensors
     try {
       check.accurate(call, outputs);
     } catch (const Failure&) {
-      if (g.failing.size() < 12) g.failing.push_back({call, outputs});
+      wrong = std::make_shared<const Observed>(Observed{call, outputs});
+      if (g.failing.size() < 12) g.failing.push_back(*wrong);
       throw;
     }
   } catch (const Failure& f) {
@@ -105,6 +107,7 @@ void Answers::judge(Group& g, const Page& p, const Call& call, const Safetensors
       r.failure = f;
       r.failing_case = case_text.empty() ? origin : case_text;
       r.again = again;
+      r.observed = wrong;
       g.smallest = elements(call);
     }
   }

@@ -93,7 +93,10 @@ class Runner {
     } catch (const Failure& f) {
       failing_ = c;
       result_.failure = f;
-      if (check.last() && observed_.size() < 12) observed_.push_back({check.last()->first, check.last()->second});
+      result_.observed.reset();
+      if (check.last())
+        result_.observed = std::make_shared<const Observed>(Observed{check.last()->first, check.last()->second});
+      if (check.last() && observed_.size() < 12) observed_.push_back(*result_.observed);
       return false;
     } catch (const Error& e) {
       failing_ = c;

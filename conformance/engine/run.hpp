@@ -2,10 +2,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "conformance/engine/claim.hpp"
+#include "conformance/engine/fingerprint.hpp"
 
 namespace assay {
 
@@ -40,13 +42,14 @@ struct Result {
   long long cases = 0, compared = 0, skipped = 0;  // skipped: cases whose options or outputs the target does not offer
   long long suspects = 0;  // elements beyond b + z sigma of an op that only its worst case judges
   double largest_z = 0, seconds = 0;
-  Failure failure;                         // if failed
-  std::string failing_case;                // shrunk, spelled
-  std::string again;                       // the command that runs it; "": that of `assay run`
-  std::string reason;                      // if not offered or broken
-  std::string fingerprint;                 // what reproduces the failing output, if something does
-  std::string waiver;                      // tracker and reason, if a waiver covers the failure
-  std::map<std::string, long long> drawn;  // "empty_row=nan" -> how often an option value was drawn
+  Failure failure;                           // if failed
+  std::string failing_case;                  // shrunk, spelled
+  std::shared_ptr<const Observed> observed;  // the failing call and what came back, if the target answered
+  std::string again;                         // the command that runs it; "": that of `assay run`
+  std::string reason;                        // if not offered or broken
+  std::string fingerprint;                   // what reproduces the failing output, if something does
+  std::string waiver;                        // tracker and reason, if a waiver covers the failure
+  std::map<std::string, long long> drawn;    // "empty_row=nan" -> how often an option value was drawn
 };
 
 /// Whether a claim can be asked of this target at all: on: definition claims are asked of `reference` only.

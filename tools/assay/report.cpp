@@ -8,6 +8,7 @@
 #include <span>
 
 #include "reference/core/file_io.hpp"
+#include "vectors/reproducer.hpp"
 
 namespace assay::command {
 namespace {
@@ -19,11 +20,36 @@ void write_text(const std::string& path, const std::string& text) {
 /// What fits on one line of the terminal; a longer one could not be taken back.
 constexpr std::size_t terminal_width = 79;
 
+/// Every failing case as files that stand alone.
+void export_failures(const Report& report, const std::string& folder) {
+  for (const Result& r : report.results) {
+    if (r.verdict != Result::Verdict::failed) continue;
+    if (r.observed == nullptr) {
+      fmt::print("export    {}: nothing to export, the target did not answer\n", r.claim);
+      continue;
+    }
+    const Call& call = r.observed->call;
+    vectors::Reproducer e{
+        vectors::reproducer_stem(r.claim, r.failing_case, call.contract), call, r.observed->outputs, {}};
+    e.about = {{"claim", r.claim},         {"says", r.says},
+               {"case", r.failing_case},   {"target", r.target},
+               {"what", r.failure.what},   {"where", r.failure.where},
+               {"matches", r.fingerprint}, {"again", r.again.empty() ? again(report, r) : r.again}};
+    try {
+      fmt::print("export    python3 {}\n", shell_quoted(vectors::export_case(e, folder).string()));
+    } catch (const Error& error) {  // a definition may refuse the call that a property made
+      fmt::print("export    {}: {}\n", r.claim, error.what());
+    }
+  }
+}
+
 }  // namespace
 
 void add_report_options(CLI::App& cmd, ReportFiles& files) {
   cmd.add_option("--json", files.json, "also write the report as JSON (schema: conformance/engine/report.schema.json)");
   cmd.add_option("--junit", files.junit, "also write the report as JUnit XML");
+  cmd.add_option("--export", files.cases,
+                 "folder for each failing case: a safetensors file and a Python script that needs nothing else");
   cmd.add_flag("--verbose", files.verbose, "keep every line on a terminal; show how often each option value was drawn");
 }
 
@@ -58,6 +84,7 @@ int finish(Report& report, const ReportFiles& files) {
   fmt::print("{}", summary_text(report, files.verbose));
   if (!files.json.empty()) write_text(files.json, json_text(report));
   if (!files.junit.empty()) write_text(files.junit, junit_text(report));
+  if (!files.cases.empty()) export_failures(report, files.cases);
   return exit_code(report);
 }
 

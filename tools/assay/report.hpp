@@ -9,7 +9,7 @@
 namespace assay::command {
 
 struct ReportFiles {
-  std::string json, junit;
+  std::string json, junit, cases;  // cases: folder for failing cases that stand alone
   bool verbose = false;
 };
 void add_report_options(CLI::App& cmd, ReportFiles& files);

@@ -3,9 +3,13 @@
 #include <chrono>
 #include <memory>
 
-#include "reference/core/error.hpp"
+#include "conformance/engine/case.hpp"
+#include "conformance/engine/fill.hpp"
+#include "conformance/engine/report/report.hpp"
+#include "conformance/engine/target.hpp"
 #include "tools/assay/command.hpp"
 #include "vectors/generate.hpp"
+#include "vectors/reproducer.hpp"
 #include "vectors/verify.hpp"
 
 // Golden vectors: generate, verify, export.
@@ -46,6 +50,33 @@ int verify(const std::string& dir, bool regenerate) {
   return result.vectors == 0 ? nothing_ran : passed;
 }
 
+/// One case, with what a target answers if one is named.
+void export_one(const std::string& claim, const std::string& spelling, const std::string& contract,
+                const std::string& target, const std::string& dir) {
+  const Page* found = nullptr;
+  std::string says;
+  for (const Page& p : pages()) {
+    if (p.id == claim) found = &p;
+    for (const ClaimSpec& c : p.claims) {
+      if (c.id == claim) found = &p, says = c.says;
+    }
+  }
+  if (found == nullptr)
+    throw Error("no page has this claim", "the id of a claim or a concept (assay list claims)", claim);
+  const Space space(*found);
+  const Case c = Case::parse(space, spelling);
+  const Call call = make_call(c, parse_contract(contract));
+  vectors::Reproducer r{vectors::reproducer_stem(claim, c.spell(), call.contract), call, {}, {}};
+  r.about = {{"claim", claim}, {"says", says}, {"case", c.spell()}, {"target", target}};
+  if (!target.empty()) {
+    const Answer answer = make_target(target)->run(call, {});
+    if (answer.kind != Answer::Kind::ok)
+      throw Error("target " + target + " does not answer the case", "", answer.message);
+    r.got = answer.outputs;
+  }
+  fmt::print("python3 {}\n", shell_quoted(vectors::export_case(r, dir).string()));
+}
+
 }  // namespace
 
 void add_vectors(CLI::App& app, int& exit_code) {
@@ -54,6 +85,7 @@ void add_vectors(CLI::App& app, int& exit_code) {
 
   struct Arguments {
     std::string glob = "*", dir = "vectors";
+    std::string claim, spelling, contract = "fp32", target, folder = ".";
     bool regenerate = false;
   };
   auto a = std::make_shared<Arguments>();
@@ -67,6 +99,15 @@ void add_vectors(CLI::App& app, int& exit_code) {
   check->add_option("DIR", a->dir, "folder of the vectors (default: vectors)");
   check->add_flag("--regenerate", a->regenerate, "computes every vector anew and compares bytes");
   check->callback([a, &exit_code] { exit_code = verify(a->dir, a->regenerate); });
+
+  auto* one =
+      cmd->add_subcommand("export", "One case as files that stand alone: safetensors, and Python that needs nothing");
+  one->add_option("--claim", a->claim, "a claim or concept")->required();
+  one->add_option("--case", a->spelling, "the case, as a failure spells it")->required();
+  one->add_option("--contract", a->contract, "a preset or a contract spelled out (default fp32)");
+  one->add_option("--target", a->target, "also what this target answers, as in `assay run`");
+  one->add_option("--out", a->folder, "folder of the two files (default: here)");
+  one->callback([a] { export_one(a->claim, a->spelling, a->contract, a->target, a->folder); });
 }
 
 }  // namespace assay::command

@@ -1,11 +1,12 @@
 """The independent Python package `safetensors` and assay read and write the same files.
 
-    check.py PROBE FOLDER
+    check.py PROBE FOLDER VECTORS
 
 1. assay writes every dtype of the format; the package sees the same names, dtypes, shapes, bytes and metadata, and
    ml_dtypes decodes each code of each floating dtype to the same value.
 2. The package writes that file again: the same bytes.
 3. The package writes a file of its own; assay sees the same.
+4. Both see the same in every golden vector below VECTORS, and all that its manifest lists are there.
 """
 import ctypes
 import hashlib
@@ -71,10 +72,10 @@ def same(what, ours, theirs):
     assert len(ours) == len(theirs) > 0, f"{what}: {len(ours)} lines by assay, {len(theirs)} by the package"
     for mine, other in zip(ours, theirs):
         assert mine == other, f"{what}:\n  assay:   {mine[:300]}\n  package: {other[:300]}"
-    print(f"{what}: {len(ours)} lines agree")
+    return f"{what}: {len(ours)} lines agree"
 
 
-def main(probe, folder):
+def main(probe, folder, vectors):
     folder.mkdir(parents=True, exist_ok=True)
 
     def listing(path):
@@ -83,7 +84,7 @@ def main(probe, folder):
     subprocess.run([probe, "write", folder], check=True)
     lines, tensors, _ = package_listing(folder / "ours.safetensors")
     assert len({tensor["dtype"] for tensor in tensors.values()}) == 22, "not every dtype of the format"
-    same("assay's file", listing(folder / "ours.safetensors"), lines)
+    print(same("assay's file", listing(folder / "ours.safetensors"), lines))
 
     _, tensors, metadata = package_listing(folder / "writable.safetensors")
     keep, specs = [], {}
@@ -105,8 +106,14 @@ def main(probe, folder):
               for i, kind in enumerate([numpy.float16, numpy.float64, numpy.float32, numpy.int64, numpy.uint8])}
     theirs = folder / "theirs.safetensors"
     safetensors.numpy.save_file(arrays, theirs, {"b": "1", "a": "2", "é": "3"})
-    same("the package's file", listing(theirs), package_listing(theirs)[0])
+    print(same("the package's file", listing(theirs), package_listing(theirs)[0]))
+
+    files = [vectors / line["file"] for line in json.loads((vectors / "manifest.json").read_text())["vectors"]]
+    for path in files:
+        same(path, listing(path), package_listing(path)[0])
+    assert files and set(files) == set(vectors.rglob("*.safetensors")), "files and manifest disagree"
+    print(f"{len(files)} golden vectors: the same")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))

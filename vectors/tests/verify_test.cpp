@@ -21,11 +21,19 @@ const std::string victim = "softmax/safe/t2_n1.bf16.safetensors";
 /// A folder with the vectors of two concepts, gone at the end.
 class Verify : public ::testing::Test {
  protected:
+  static fs::path temporary(const char* name) {
+    return fs::temp_directory_path() / ("assay_" + std::string(name) + "_" + std::to_string(getpid()));
+  }
+  static void SetUpTestSuite() {
+    fs::remove_all(temporary("made"));
+    generate("softmax.safe", temporary("made"), [](const Progress&) {});
+    generate("norm.rms", temporary("made"), [](const Progress&) {});
+  }
+  static void TearDownTestSuite() { fs::remove_all(temporary("made")); }
   void SetUp() override {
-    dir_ = fs::temp_directory_path() / ("assay_vectors_" + std::to_string(getpid()));
+    dir_ = temporary("vectors");
     fs::remove_all(dir_);
-    generate("softmax.safe", dir_, [](const Progress&) {});
-    generate("norm.rms", dir_, [](const Progress&) {});
+    fs::copy(temporary("made"), dir_, fs::copy_options::recursive);
   }
   void TearDown() override { fs::remove_all(dir_); }
 
