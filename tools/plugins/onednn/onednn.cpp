@@ -59,6 +59,19 @@ assay_dtype dtype(const std::string& format) {
   throw onednn::Unsupported("oneDNN has no format " + format);
 }
 
+// oneDNN would convert some types on its own; the contract says which ones are meant.
+void demand_types(const assay_call& call) {
+  const std::string in = field(call.contract, "in"), out = field(call.contract, "out");
+  const auto demand = [](const assay_named_tensor& t, const std::string& format) {
+    const assay_dtype found = t.tensor.dtype, expected = dtype(format);
+    if (found.code != expected.code || found.bits != expected.bits || found.lanes != 1)
+      throw std::runtime_error(std::string("tensor ") + t.name + " is " + onednn::text(t.tensor) + ", expected " +
+                               format);
+  };
+  for (size_t i = 0; i < call.n_inputs; ++i) demand(call.inputs[i], in);
+  for (size_t i = 0; i < call.n_outputs; ++i) demand(call.outputs[i], out);
+}
+
 // Whether oneDNN has an op under a contract is tried on a tensor of one small shape.
 struct Probe {
   int64_t sizes[2] = {4, 4}, strides[2] = {4, 1}, size = 4, stride = 1;
@@ -103,7 +116,10 @@ extern "C" {
 ASSAY_PLUGIN_EXPORT uint32_t assay_plugin_abi(void) { return ASSAY_ABI_VERSION; }
 
 ASSAY_PLUGIN_EXPORT int assay_plugin_run(const assay_call* call) {
-  return guarded(call->error, call->error_size, [&] { run(*call); });
+  return guarded(call->error, call->error_size, [&] {
+    demand_types(*call);
+    run(*call);
+  });
 }
 
 ASSAY_PLUGIN_EXPORT int assay_plugin_offers(const char* op, const char* contract, char* reason, size_t reason_size) {
