@@ -64,7 +64,7 @@ bool floating_target(const Structure& at, int assign, const std::set<std::string
   if (declared < 0) return true;
   bool number = false;
   for (int i = start; i < declared; ++i) {
-    if (at.is(i, "*")) return false;
+    if (at.is(i, "*") || at.is(i, "&")) return false;  // a reference cannot be bound to what was scaled
     if (at.is(i, "float") || at.is(i, "double")) number = true;
   }
   return number;

@@ -75,6 +75,11 @@ TEST(Instrument, TypesAndConstantsAreNotMutated) {
   EXPECT_EQ(listed(source + body), std::vector<std::string>{"break;: dropped"});
 }
 
+TEST(Instrument, WhatAReferenceIsBoundToIsNotScaled) {
+  EXPECT_EQ(rewritten("void f() { float& v = a[k]; v = b; }"),
+            "void f() { float& v = mu::checked_(a)[k]; { if (mu::keep_(1)) v = mu::scaled_{2} = b; } }");
+}
+
 TEST(Instrument, LoopsAndDeclarations) {
   EXPECT_EQ(rewritten("void f() { for (int i = a; i < n; i += b) { float v = g(i), w = h(); } }"),
             "void f() { for (int i = a; (mu::keep_(9) ? i : i + (b)) < mu::less_{10} < n || mu::pass_{}; i += "
