@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "reference/core/philox.hpp"
 #include "reference/core/safetensors_convert.hpp"
 
 // A small op of our own would need a page; the file form is tested on the pages there are.
@@ -163,6 +164,28 @@ TEST(CallFile, AWiderTypeIsTakenIfItsValuesAre) {
   SafetensorsFile file = good();
   tensor(file, "out.p") = encode_tensor("out.p", "F64", Tensor<double>(Shape{2, 3}, 0.25));
   EXPECT_EQ(refusal(file), "");
+}
+
+TEST(CallFile, SurvivesAnyBytes) {
+  const Bytes whole = serialize_safetensors(good());
+  int read = 0, refused = 0;
+  for (std::uint32_t i = 0; i < 20000; ++i) {
+    Bytes bytes = whole;
+    const auto words = philox4x32({i, 0, 0, 0}, {1, 2});
+    for (std::uint32_t k = 0; k <= words[0] % 3; ++k)
+      bytes[words[k + 1] % bytes.size()] = std::byte(words[k] >> 8 & 0x7F);
+    if (words[0] % 7 == 0) bytes.resize(words[3] % bytes.size());
+    try {
+      const SafetensorsFile file = parse_safetensors(bytes, "memory");
+      outputs_from_file(file, call_from_file(file, "FILE"), "FILE");
+      ++read;
+    } catch (const Error& e) {
+      ++refused;
+      EXPECT_FALSE(e.what_is_wrong.empty());
+    }
+  }
+  EXPECT_GT(read, 100);
+  EXPECT_GT(refused, 10000);
 }
 
 }  // namespace
