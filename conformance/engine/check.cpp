@@ -4,6 +4,7 @@
 
 #include "conformance/engine/claim.hpp"
 #include "conformance/engine/fill.hpp"
+#include "reference/core/choice.hpp"
 #include "reference/core/philox.hpp"
 #include "reference/core/verdict.hpp"
 
@@ -182,6 +183,12 @@ void Check::same_bits(const std::string& what, const Tensor<double>& left, const
             "the same bits"});
     }
   }
+}
+
+void Check::admissible(const std::string& what, const Vector<Bound>& scores, const std::vector<Index>& chosen) {
+  ++compared_;
+  const std::string why = inadmissible_top_k(scores, chosen);
+  if (!why.empty()) fail({what + ": " + why, "", "", "", ""});
 }
 
 void Check::at_most(const std::string& what, double value, double limit) {

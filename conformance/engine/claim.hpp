@@ -87,6 +87,8 @@ class Check {
   // ---- any
   void same_bits(const std::string& what, const Tensor<double>& left, const Tensor<double>& right);
   void same_bits(const std::string& what, double left, double right);
+  /// A decision of the target: fails unless scores within their bounds can lead to it (reference/core/choice.hpp).
+  void admissible(const std::string& what, const Vector<Bound>& scores, const std::vector<Index>& chosen);
   void at_most(const std::string& what, double value, double limit);
   void require(bool holds, const std::string& what);
   [[noreturn]] void fail(const Failure& failure);
