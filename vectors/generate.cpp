@@ -51,13 +51,30 @@ void write_text(const std::filesystem::path& path, const std::string& text) {
   write_bytes(path, std::as_bytes(std::span(text.data(), text.size())));
 }
 
+/// The lines of a manifest that is there. One that cannot be read (a conflict of git's left in it) is as good as none
+/// where every concept is made anew; otherwise the lines of the others would be lost, so it throws.
+std::vector<Entry> read_lines(const std::filesystem::path& path, bool all_anew) {
+  if (!std::filesystem::exists(path)) return {};
+  std::vector<std::string> problems;  // `verify` is who reports those that leave it readable
+  std::vector<Entry> entries;
+  try {
+    entries = read_manifest(path, problems);
+  } catch (const Error& e) {
+    problems = {e.what()};
+  }
+  if (entries.empty() && !all_anew && !problems.empty())
+    throw Error("the manifest cannot be read, so it cannot be kept for the other concepts",
+                "generate without a glob, which writes it anew", problems[0]);
+  return entries;
+}
+
 /// The lines of the manifest in `dir` about concepts that are not made anew and still have vectors.
 std::vector<Entry> others(const std::filesystem::path& dir, const std::set<std::string>& made,
                           std::set<std::string>& stale) {
   std::vector<Entry> kept;
-  if (!std::filesystem::exists(dir / manifest_name)) return kept;
-  std::vector<std::string> problems;  // `verify` is who reports them; a broken manifest is written anew
-  for (const Entry& e : read_manifest(dir / manifest_name, problems)) {
+  const bool all_anew = std::all_of(pages().begin(), pages().end(),
+                                    [&made](const Page& p) { return !has_vectors(p) || made.count(p.id) > 0; });
+  for (const Entry& e : read_lines(dir / manifest_name, all_anew)) {
     const auto& all = pages();
     const bool has_page =
         std::any_of(all.begin(), all.end(), [&e](const Page& p) { return p.id == e.concept_id && has_vectors(p); });

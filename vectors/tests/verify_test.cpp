@@ -98,6 +98,13 @@ TEST_F(Verify, StaleFilesGo) {
   EXPECT_EQ(said(), "");
 }
 
+TEST_F(Verify, ABrokenManifestIsNotHalfKept) {
+  std::ofstream(dir_ / manifest_name) << "<<<<<<< HEAD\n{";
+  EXPECT_THROW(generate("softmax.safe", dir_, [](const Progress&) {}), Error) << "the lines of norm.rms would be lost";
+  generate("*", dir_, [](const Progress&) {});
+  EXPECT_EQ(said(), "");
+}
+
 TEST_F(Verify, NamesFileAndTensor) {
   forge([](SafetensorsFile& f) {
     tensor(f, "expected.p") = encode_tensor("expected.p", "F64", Tensor<double>(Shape{2, 1}, 0.5));
