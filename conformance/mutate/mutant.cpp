@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "conformance/mutate/proxies.hpp"
+#include "conformance/mutate/switch.hpp"
 
 namespace assay {
 namespace mutate {
