@@ -125,6 +125,11 @@ Mask Eval<T>::mask(std::string_view input) const {
 }
 
 template <class T>
+void Eval<T>::out(const std::string& name, const Tensor<T>& value) {
+  outputs_[name] = value;
+}
+
+template <class T>
 const Tensor<T>& Eval<T>::operator[](const std::string& name) const {
   const auto at = outputs_.find(name);
   if (at == outputs_.end())

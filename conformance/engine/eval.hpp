@@ -31,7 +31,7 @@ class Eval {
     return Options::from(call.options);
   }
 
-  void out(const std::string& name, const Tensor<T>& value) { outputs_[name] = value; }
+  void out(const std::string& name, const Tensor<T>& value);
   const Tensor<T>& operator[](const std::string& name) const;
   const std::map<std::string, Tensor<T>>& all() const { return outputs_; }
 
