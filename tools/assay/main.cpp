@@ -7,7 +7,7 @@
 int main(int argc, char** argv) {
   using namespace assay;
   // Tensors are made and dropped all the time: keep their memory instead of handing it back page by page.
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   CLI::App app{"assay: executable specification and conformance kit for the building blocks of large language models"};
   app.require_subcommand(1);

@@ -5,6 +5,7 @@
 
 #include "reference/core/kernels.hpp"
 #include "reference/core/math.hpp"
+#include "reference/core/parallel.hpp"
 #include "reference/core/vocabulary/bound_accumulate.hpp"
 #include "reference/core/vocabulary/bound_groups.hpp"
 #include "reference/core/vocabulary/primitives.hpp"
@@ -197,13 +198,18 @@ Bound dot(const Bound* a, Index a_stride, const Bound* b, Index b_stride, Index 
 }
 
 void matmul(const Matrix<Bound>& x, const Matrix<Bound>& y, Matrix<Bound>& z) {
-  const Index k = x.cols();
-  std::vector<Bound> column(static_cast<std::size_t>(k));
-  for (Index j = 0; j < y.cols(); ++j) {
-    for (Index p = 0; p < k; ++p) column[static_cast<std::size_t>(p)] = y(p, j);
-    for (Index i = 0; i < x.rows(); ++i)
-      z(i, j) = dot(x.data() + i * x.row_stride(), x.col_stride(), column.data(), 1, k);
-  }
+  const Index k = x.cols(), work = x.rows() * k;
+  const Reading at_caller = reading();
+  // Columns in parallel, in blocks worth handing out.
+  parallel_for(y.cols(), 1 + 20000 / (work + 1), [&](Index first, Index last) {
+    const ReadingScope scope(at_caller);
+    std::vector<Bound> column(static_cast<std::size_t>(k));
+    for (Index j = first; j < last; ++j) {
+      for (Index p = 0; p < k; ++p) column[static_cast<std::size_t>(p)] = y(p, j);
+      for (Index i = 0; i < x.rows(); ++i)
+        z(i, j) = dot(x.data() + i * x.row_stride(), x.col_stride(), column.data(), 1, k);
+    }
+  });
 }
 
 Bound sum_squares(const Bound* x, Index n, Index stride) { return products(x, stride, x, stride, n, false); }
