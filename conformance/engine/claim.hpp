@@ -104,7 +104,8 @@ class Check {
   /// The last call the target answered, and its answer: what a fingerprint is taken of.
   const std::optional<std::pair<Call, Tensors>>& last() const { return last_; }
   /// A case without a single element (T = 0) still says something; a property states so.
-  void nothing_to_compare() { ++compared_; }
+  void nothing_to_compare() { stated_empty_ = true; }
+  bool stated_empty() const { return stated_empty_; }
 
  private:
   const Call& kept_call() const;
@@ -113,6 +114,7 @@ class Check {
   double z_;
   mutable std::shared_ptr<Call> kept_;
   long long compared_ = 0;
+  bool stated_empty_ = false;
   double largest_z_ = 0;
   long long suspects_ = 0;
   double lowest_ = infinity, highest_ = -infinity;

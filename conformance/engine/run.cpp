@@ -84,7 +84,7 @@ class Runner {
       std::optional<ReadingScope> fp64;
       if (claim_.spec->on == "definition") fp64.emplace(Reading{&contract_, false, options_.tier_of.z()});
       claim_.property(check);
-      if (check.compared() == 0)
+      if (check.compared() == 0 && !check.stated_empty())
         throw Failure{"the property compared nothing", "", "at least one comparison", "none", ""};
     } catch (const NotOffered& e) {
       ++result_.skipped;
@@ -236,7 +236,17 @@ class Runner {
       return;
     }
     if (options_.only_case.empty() && options_.cases < 0 && options_.tier_of.name != "quick") require_all_drawn();
-    if (options_.only_case.empty()) require_variety();
+    if (options_.only_case.empty()) {
+      require_comparisons();
+      require_variety();
+    }
+  }
+
+  /// Single cases may have nothing to compare, and say so; all of them together may not.
+  void require_comparisons() {
+    if (result_.compared > 0 || result_.cases < 10) return;
+    result_.verdict = Result::Verdict::broken;
+    result_.reason = "no case compared anything";
   }
 
   /// A claim whose expected values are all (nearly) one number would pass a target that returns that number.

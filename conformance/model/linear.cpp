@@ -50,8 +50,11 @@ CLAIM(model.linear.bound) {
     for (Index j = 0; j < y.cols(); ++j) {
       double terms = call.inputs.has("b") ? std::fabs(call["b"].vector()[j]) : 0;
       for (Index i = 0; i < x.cols(); ++i) terms += std::fabs(x(t, i) * w(i, j));
+      // an integer output is exact or rounded to half a step
       const double rounding =
-          std::max(check.u_out() * (std::fabs(y(t, j)) + gamma * terms), call.contract.out->min_subnormal());
+          call.contract.out->fixed_point()
+              ? 0.5 * call.contract.out->min_subnormal()
+              : std::max(check.u_out() * (std::fabs(y(t, j)) + gamma * terms), call.contract.out->min_subnormal());
       if (std::fabs(y(t, j)) + gamma * terms >= call.contract.out->max_finite()) continue;
       // the reference's own chain of fma: steps u64 terms
       const double own = steps * 0x1p-53 * terms;
