@@ -1,4 +1,4 @@
-// Contracts from and to text, and the reading of a thread.
+// Contracts from and to text.
 #include "reference/core/contract.hpp"
 
 #include <charconv>
@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "reference/core/error.hpp"
-#include "reference/core/readings/bound_model.hpp"
 
 namespace assay {
 
@@ -15,7 +14,7 @@ namespace {
 Contract base(const Format& in, const Format& acc, const Format& out) {
   Contract c;
   c.in = &in;
-  c.acc = c.p = &acc;
+  c.acc = c.p = c.s = c.partial = &acc;
   c.out = c.cast = &out;
   return c;
 }
@@ -48,6 +47,13 @@ constexpr std::pair<std::string_view, Round> kRounds[] = {{"rn", Round::nearest_
                                                           {"ru", Round::up},
                                                           {"rd", Round::down}};
 
+constexpr std::pair<std::string_view, PScale> kPScales[] = {{"unnormalised", PScale::unnormalised},
+                                                            {"normalised", PScale::normalised}};
+constexpr std::pair<std::string_view, RowSum> kRowSums[] = {{"unrounded", RowSum::unrounded},
+                                                            {"rounded", RowSum::rounded}};
+constexpr std::pair<std::string_view, Exponent> kExponents[] = {{"difference", Exponent::difference},
+                                                                {"fma", Exponent::fma}};
+
 template <class V, std::size_t N>
 V pick(const std::pair<std::string_view, V> (&table)[N], std::string_view key, std::string_view value) {
   std::string names;
@@ -70,6 +76,14 @@ double number(std::string_view key, std::string_view text) {
   const auto r = std::from_chars(text.data(), text.data() + text.size(), v);
   if (r.ec != std::errc() || r.ptr != text.data() + text.size() || !(v >= 0 && v <= 1e6))
     throw Error("contract: field " + std::string(key), "a number of ulps from 0 to 1e6", std::string(text));
+  return v;
+}
+
+int keys(std::string_view key, std::string_view text) {
+  int v = 0;
+  const auto r = std::from_chars(text.data(), text.data() + text.size(), v);
+  if (r.ec != std::errc() || r.ptr != text.data() + text.size() || v < 1)
+    throw Error("contract: field " + std::string(key), "a whole number from 1", std::string(text));
   return v;
 }
 
@@ -106,7 +120,12 @@ std::string shortest(double v) {
   return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, v).ptr);
 }
 
-void set_field(Contract& c, bool& cast_given, bool& p_given, std::string_view key, std::string_view value) {
+/// Which formats were spelled; the others follow acc and out.
+struct Given {
+  bool cast = false, p = false, s = false, partial = false;
+};
+
+void set_field(Contract& c, Given& given, std::string_view key, std::string_view value) {
   if (key == "in")
     c.in = &floating(key, value);
   else if (key == "acc")
@@ -114,9 +133,13 @@ void set_field(Contract& c, bool& cast_given, bool& p_given, std::string_view ke
   else if (key == "out")
     c.out = &floating(key, value);
   else if (key == "cast")
-    c.cast = &floating(key, value), cast_given = true;
+    c.cast = &floating(key, value), given.cast = true;
   else if (key == "p")
-    c.p = &floating(key, value), p_given = true;
+    c.p = &floating(key, value), given.p = true;
+  else if (key == "s")
+    c.s = &floating(key, value), given.s = true;
+  else if (key == "partial")
+    c.partial = &floating(key, value), given.partial = true;
   else if (key == "kind")
     accumulate_kind(c, value);
   else if (key == "order")
@@ -129,8 +152,22 @@ void set_field(Contract& c, bool& cast_given, bool& p_given, std::string_view ke
     c.rsqrt_ulp = number(key, value);
   else if (key == "round")
     c.out_round = pick(kRounds, key, value);
+  else if (key == "p_scale")
+    c.p_scale = pick(kPScales, key, value);
+  else if (key == "l")
+    c.l = pick(kRowSums, key, value);
+  else if (key == "exponent")
+    c.exponent = pick(kExponents, key, value);
+  else if (key == "tile")
+    c.tile = keys(key, value);
+  else if (key == "splits")
+    c.splits = keys(key, value);
+  else if (key == "split_min")
+    c.split_min = keys(key, value);
   else
-    throw Error("contract: field", "one of in, acc, out, p, cast, kind, order, exp, log, rsqrt, round",
+    throw Error("contract: field",
+                "one of in, acc, out, p, s, partial, cast, kind, order, exp, log, rsqrt, round, p_scale, l, exponent, "
+                "tile, splits, split_min",
                 std::string(key));
 }
 
@@ -138,23 +175,32 @@ void set_field(Contract& c, bool& cast_given, bool& p_given, std::string_view ke
 
 std::string Contract::spell() const {
   const Contract d;
-  std::string s = "in=" + std::string(in->name) + " acc=" + std::string(acc->name);
-  if (p != acc) s += " p=" + std::string(p->name);
-  s += " out=" + std::string(out->name);
-  if (cast != out) s += " cast=" + std::string(cast->name);
-  if (kind == Accumulate::truncate) s += " kind=rz";
-  if (kind == Accumulate::mma) s += " kind=mma(" + std::to_string(mma_f) + "," + std::to_string(mma_k0) + ")";
-  if (order != d.order) s += " order=" + std::string(name_of(kOrders, order));
-  if (exp_ulp != d.exp_ulp) s += " exp=" + shortest(exp_ulp);
-  if (log_ulp != d.log_ulp) s += " log=" + shortest(log_ulp);
-  if (rsqrt_ulp != d.rsqrt_ulp) s += " rsqrt=" + shortest(rsqrt_ulp);
-  if (out_round != d.out_round) s += " round=" + std::string(name_of(kRounds, out_round));
-  return s;
+  std::string text = "in=" + std::string(in->name) + " acc=" + std::string(acc->name);
+  if (p != acc) text += " p=" + std::string(p->name);
+  if (s != acc) text += " s=" + std::string(s->name);
+  if (partial != acc) text += " partial=" + std::string(partial->name);
+  text += " out=" + std::string(out->name);
+  if (cast != out) text += " cast=" + std::string(cast->name);
+  if (kind == Accumulate::truncate) text += " kind=rz";
+  if (kind == Accumulate::mma) text += " kind=mma(" + std::to_string(mma_f) + "," + std::to_string(mma_k0) + ")";
+  if (order != d.order) text += " order=" + std::string(name_of(kOrders, order));
+  if (exp_ulp != d.exp_ulp) text += " exp=" + shortest(exp_ulp);
+  if (log_ulp != d.log_ulp) text += " log=" + shortest(log_ulp);
+  if (rsqrt_ulp != d.rsqrt_ulp) text += " rsqrt=" + shortest(rsqrt_ulp);
+  if (out_round != d.out_round) text += " round=" + std::string(name_of(kRounds, out_round));
+  if (p_scale != d.p_scale) text += " p_scale=" + std::string(name_of(kPScales, p_scale));
+  if (l != d.l) text += " l=" + std::string(name_of(kRowSums, l));
+  if (exponent != d.exponent) text += " exponent=" + std::string(name_of(kExponents, exponent));
+  if (tile != d.tile) text += " tile=" + std::to_string(tile);
+  if (splits != d.splits) text += " splits=" + std::to_string(splits);
+  if (split_min != d.split_min) text += " split_min=" + std::to_string(split_min);
+  return text;
 }
 
 Contract parse_contract(std::string_view text) {
   Contract c = base(fp32, fp32, fp32);
-  bool first = true, cast_given = false, p_given = false;
+  bool first = true;
+  Given given;
   for (std::size_t at = 0; at < text.size();) {
     const auto end = std::min(text.find(' ', at), text.size());
     const std::string_view word = text.substr(at, end - at);
@@ -162,7 +208,7 @@ Contract parse_contract(std::string_view text) {
     if (word.empty()) continue;
     const auto equals = word.find('=');
     if (equals != std::string_view::npos) {
-      set_field(c, cast_given, p_given, word.substr(0, equals), word.substr(equals + 1));
+      set_field(c, given, word.substr(0, equals), word.substr(equals + 1));
     } else {
       const Contract* found = nullptr;
       std::string names;
@@ -179,8 +225,13 @@ Contract parse_contract(std::string_view text) {
     first = false;
   }
   if (first) throw Error("contract", "a preset or fields like in=bf16 acc=fp32 out=bf16", "nothing");
-  if (!cast_given) c.cast = c.out;
-  if (!p_given) c.p = c.acc;
+  if (!given.cast) c.cast = c.out;
+  if (!given.p) c.p = c.acc;
+  if (!given.s) c.s = c.acc;
+  if (!given.partial) c.partial = c.acc;
+  // A normalised p is divided by a sum that was complete before anything could be rounded.
+  if (c.p_scale == PScale::normalised && c.l == RowSum::rounded)
+    throw Error("contract: field l", "unrounded, where p_scale=normalised divides by l before p is rounded", "rounded");
   return c;
 }
 
@@ -192,46 +243,5 @@ const std::vector<std::string>& contract_presets() {
   }();
   return names;
 }
-
-// The reading of a thread.
-
-namespace {
-
-struct Current {
-  Reading reading;
-  detail::BoundModel model{presets().front().second, Reading{}.z};
-};
-
-Current& current() {
-  thread_local Current c;
-  return c;
-}
-
-void set(const Reading& r) {
-  current().reading = r;
-  current().model = detail::BoundModel(r.contract ? *r.contract : presets().front().second, r.z);
-}
-
-}  // namespace
-
-const Reading& reading() { return current().reading; }
-
-const detail::BoundModel& detail::bound_model() { return current().model; }
-
-detail::BoundModel::BoundModel(const Contract& c, double limit)
-    : contract(&c),
-      acc(c.acc),
-      u(c.u()),
-      variance(u * u / 3),
-      exp_error(c.exp_ulp * 2 * u),
-      log_error(c.log_ulp * 2 * u),
-      rsqrt_error(c.rsqrt_ulp * 2 * u),
-      min_normal(c.acc->min_normal()),
-      half_step(c.acc->min_subnormal() / 2),
-      max(c.acc->max_finite()),
-      z(limit) {}
-
-ReadingScope::ReadingScope(const Reading& r) : before_(current().reading) { set(r); }
-ReadingScope::~ReadingScope() { set(before_); }
 
 }  // namespace assay

@@ -16,30 +16,61 @@ enum class Accumulate { nearest, truncate, mma };
 enum class Order { contiguous, oblivious, any };
 
 /// Places where a kernel rounds an intermediate. `output` is judged by its interval, so it adds no error to a bound.
-/// `probabilities` is what a softmax stores between its passes: exp(x - m), or x - m on the way to log p.
-enum class Site { output, statistic, probabilities, cast, accumulator };
+/// `probabilities` is what a softmax stores between its passes: exp(x - m), or x - m on the way to log p; `scores` the
+/// logits of an attention where they are stored.
+enum class Site { output, statistic, probabilities, cast, accumulator, scores };
+
+// What else the author of a fused softmax-weighted mean (an attention) declares; spec/numerics/verdict.md, "The
+// softmax-weighted mean".
+
+/// What is stored in the format of probabilities: exp(s - m), divided by the row's sum at the end; or p itself.
+enum class PScale { unnormalised, normalised };
+/// Of what the row's sum l is taken: of the exponentials before, or after, they are rounded for the product with v.
+enum class RowSum { unrounded, rounded };
+/// How the argument of an exponential is formed: as a difference s - m, times a constant where the base is 2, so that
+/// the largest weight is exactly 1; or as s c - m c from rounded products, as in fma(s, c, -m c), where it is not.
+enum class Exponent { difference, fma };
 
 /// The numerical contract of an implementation: what it stores in which format, how it accumulates, how good its
 /// elementary functions are. Spelled "in=bf16 acc=fp32 out=bf16"; what is not spelled is the default, the weakest
 /// common kernel.
 struct Contract {
-  const Format* in = nullptr;    // inputs
-  const Format* out = nullptr;   // outputs
-  const Format* acc = nullptr;   // accumulators, statistics and every unnamed intermediate
-  const Format* p = nullptr;     // unnormalised probabilities where they are stored (default: acc)
-  const Format* cast = nullptr;  // what a declared cast before the last multiplication rounds to (default: out)
+  const Format* in = nullptr;       // inputs
+  const Format* out = nullptr;      // outputs
+  const Format* acc = nullptr;      // accumulators, statistics and every unnamed intermediate
+  const Format* p = nullptr;        // unnormalised probabilities where they are stored (default: acc)
+  const Format* s = nullptr;        // scores of an attention where they are stored (default: acc)
+  const Format* partial = nullptr;  // results of the splits of an attention before they are merged (default: acc)
+  const Format* cast = nullptr;     // what a declared cast before the last multiplication rounds to (default: out)
   Accumulate kind = Accumulate::nearest;
   int mma_f = 24, mma_k0 = 8;  // with kind mma
   Order order = Order::oblivious;
   double exp_ulp = 2.5, log_ulp = 2.5,
          rsqrt_ulp = 2.0;  // errors of the accumulator's elementary functions, in its ulps (2u)
   Round out_round = Round::nearest_even;
+  PScale p_scale = PScale::unnormalised;
+  RowSum l = RowSum::unrounded;
+  Exponent exponent = Exponent::difference;
+  int tile = 16;       // fewest keys taken in at a time: the running maximum may change once per tile
+  int splits = 4;      // most parts into which the keys of a row are split and merged
+  int split_min = 17;  // fewest keys of which there is more than one part
 
   /// Unit roundoff of the accumulator. An integer one holds every sum below 2^p exactly, which is what its bound needs
   /// to know.
   double u() const { return acc->fixed_point() ? pow2(-acc->p()) : acc->u(); }
-  const Format& site(Site s) const {
-    return s == Site::output ? *out : s == Site::probabilities ? *p : s == Site::cast ? *cast : *acc;
+  const Format& site(Site at) const {
+    switch (at) {
+      case Site::output:
+        return *out;
+      case Site::probabilities:
+        return *p;
+      case Site::cast:
+        return *cast;
+      case Site::scores:
+        return *s;
+      default:
+        return *acc;
+    }
   }
   /// The shorthand; parse(spell()) gives the same contract.
   std::string spell() const;

@@ -118,6 +118,24 @@ Vector<T> inv_std(const Matrix<T>& c, const Vector<T>& mean, double eps);
 template <class T>
 Vector<T> inv_std_eps_outside(const Matrix<T>& c, const Vector<T>& mean, double eps);
 
+/// The mean of the rows of a matrix weighted by the softmax of each row of logits, and the log-sum-exp of those logits
+/// (natural logarithm). A row without an entry has o = 0 and lse = -inf.
+template <class T>
+struct SoftmaxMean {
+  Vector<T> lse;  // [rows]
+  Matrix<T> o;    // [rows, d]
+};
+
+/// What attention is made of: o_i = sum_j p_ij v_j, p_ij = exp(s_ij) / (exp(sink_i) + sum_j exp(s_ij)), j over the
+/// entries that are kept and not -inf; lse_i = ln sum_j exp(s_ij), without the sink.
+///   s [rows, n], v [n, d], keep [rows, n] or Mask(), sink [rows] or Vector() (as -inf: none)
+/// What takes no part has no influence, NaN included: entries are selected, not multiplied by 0. NaN or +inf among a
+/// row's logits makes that row NaN, NaN in v_jc column c of the rows that take j in; a sink of +inf gives o = 0. Rows
+/// do not depend on each other, nor on how they are cut into blocks. Memory: rows times n, at most 64 rows at a time.
+/// Accuracy in double: u (n + 4 + 2 max |s - max s|) sum_j p_j |v_j|. Throws Error if shapes do not fit.
+template <class T>
+SoftmaxMean<T> softmax_mean(const Matrix<T>& s, const Matrix<T>& v, const Mask& keep, const Vector<T>& sink);
+
 /// The shift of a softmax: any value serves there, so its errors and its derivative are dropped; -inf (an empty row)
 /// becomes 0.
 template <class T>

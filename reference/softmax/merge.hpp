@@ -12,16 +12,9 @@ struct SoftmaxState {
   Matrix<T> o;     // [T, d]
 };
 
-/// The same, divided: the mean o and the log-sum-exp of its logits (natural logarithm; -inf: no entry, o = 0).
-template <class T>
-struct SoftmaxMean {
-  Vector<T> lse;  // [T]
-  Matrix<T> o;    // [T, d]
-};
-
-/// Joins the states of two disjoint sets of entries (spec/softmax/merge.md). Commutative; (-inf, 0, 0) is its identity.
-/// Accuracy in double: 4 + |m_a - m_b| u relative for l, and for o against sum_j e_j |v_j|. Throws Error if shapes
-/// differ.
+/// Joins the states, or the divided means, of two disjoint sets of entries (spec/softmax/merge.md).
+/// Commutative; (-inf, 0, 0) is its identity. Accuracy in double: 4 + |m_a - m_b| u relative for l, and for o against
+/// sum_j e_j |v_j|. Throws Error if shapes differ.
 template <class T>
 SoftmaxState<T> softmax_merge(const SoftmaxState<T>& a, const SoftmaxState<T>& b);
 template <class T>

@@ -47,12 +47,8 @@ double observed(float kernel, const Format& f, const Contract& c, Planted bug) {
   return round_to(f, kernel, c.out_round);
 }
 
-struct Judged {
-  bool element = true, aggregate = true;
-  double largest = 0;
-};
+}  // namespace
 
-/// Judges one row of one output; fills the tally if there is one.
 Judged judge_row(const Row& row, const Contract& c, Planted bug, double z, Tally* t, const std::string& says) {
   Judged j;
   std::vector<double> o;
@@ -100,6 +96,8 @@ Judged judge_row(const Row& row, const Contract& c, Planted bug, double z, Tally
   }
   return j;
 }
+
+namespace {
 
 Tally& tally_of(std::vector<Tally>& all, const std::string& op, const std::string& contract) {
   for (Tally& t : all)

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "reference/core/verdict.hpp"
-#include "tools/experiment/kernels.hpp"
+#include "tools/experiment/ops.hpp"
 
 /// The honest-kernel experiment (page numerics.verdict): simulated kernels under their own contract must never be
 /// rejected, planted errors must be.
@@ -32,6 +32,13 @@ struct Kill {
   std::int64_t rows = 0, by_element = 0, by_aggregate = 0;  // rows rejected by either
   double largest = 0;                                       // distance / allowed
 };
+
+struct Judged {
+  bool element = true, aggregate = true;
+  double largest = 0;  // distance / allowed
+};
+/// Judges one row of one output; fills the tally if there is one.
+Judged judge_row(const Row& row, const Contract& c, Planted bug, double z, Tally* t, const std::string& says);
 
 struct Results {
   std::vector<Tally> honest;

@@ -128,9 +128,6 @@ float dot(const Floats& a, const Floats& b, Schedule s, bool fused, const Accumu
                 [&](float t, std::size_t i) { return fused ? acc.fma(a[i], b[i], t) : acc.add(t, product(i)); });
 }
 
-namespace {
-
-/// One step: c + sum_{i<k} a_i b_i, every term truncated to F fractional bits of the largest exponent, the sum to fp32.
 float mma_step(float c, const float* a, const float* b, std::size_t k, int f) {
   double plain = c;
   for (std::size_t i = 0; i < k; ++i) plain += static_cast<double>(a[i]) * b[i];
@@ -143,8 +140,6 @@ float mma_step(float c, const float* a, const float* b, std::size_t k, int f) {
   for (std::size_t i = 0; i < k; ++i) s += std::trunc(static_cast<double>(a[i]) * b[i] / unit);
   return static_cast<float>(round_to(formats::fp32, s * unit, Round::toward_zero));
 }
-
-}  // namespace
 
 float mma_dot(const Floats& a, const Floats& b, int f, int k0, int splits) {
   const std::size_t n = a.size(), s = static_cast<std::size_t>(splits), step = static_cast<std::size_t>(k0);

@@ -39,6 +39,8 @@ struct Accumulator {
 float sum(const Floats& x, Schedule s, const Accumulator& acc, Random& random);
 /// sum a_i b_i by a schedule; fused: fma, else products are rounded first.
 float dot(const Floats& a, const Floats& b, Schedule s, bool fused, const Accumulator& acc, Random& random);
+/// One step: c + sum_{i<k} a_i b_i, every term truncated to F fractional bits of the largest exponent, the sum to fp32.
+float mma_step(float c, const float* a, const float* b, std::size_t k, int f);
 /// Chains of matrix-unit steps (catalogue `acc.mma_model`), K split into `splits` chains whose results are added in
 /// fp32.
 float mma_dot(const Floats& a, const Floats& b, int f, int k0, int splits);

@@ -1,8 +1,13 @@
 // assay_honest [effort] [seed] [op]: prints the tables of page numerics.verdict.
+// assay_honest EFFORT SEED attention [contract] [profile] [style]: attention's; parts of names, "" takes all.
+// assay_honest TINY SEED attention-bugs [contract]: its planted errors, with so many cases of the emulated tier.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
+#include <string>
+
+#include "tools/experiment/attention_report.hpp"
 #include "tools/experiment/honest.hpp"
 
 using namespace assay::experiment;
@@ -11,10 +16,15 @@ int main(int argc, char** argv) {
   const double effort = argc > 1 ? std::atof(argv[1]) : 1;
   const auto seed = static_cast<std::uint64_t>(argc > 2 ? std::atoll(argv[2]) : 1);
   if (!(effort > 0)) {
-    std::fprintf(stderr, "usage: assay_honest [effort > 0] [seed] [op]\n");
+    std::fprintf(stderr,
+                 "usage: assay_honest [effort > 0] [seed] [op | attention [contract] [profile] [style] | "
+                 "attention-bugs [contract]]\n");
     return 2;
   }
   const double z = assay::z_of(assay::kDefaultElements);
+  const auto word = [&](int i) { return std::string(argc > i ? argv[i] : ""); };
+  if (word(3) == "attention") return report_attention(static_cast<int>(effort), seed, z, {word(4), word(5), word(6)});
+  if (word(3) == "attention-bugs") return report_attention_bugs(static_cast<int>(effort), seed, z, word(4));
   const Results r = run_honest(effort, seed, z, argc > 3 ? argv[3] : "");
   Tally all;
   std::printf(

@@ -16,6 +16,13 @@ TEST(BoundContract, SpellingComesBack) {
   }
   const char* text = "in=fp16 acc=fp32 out=bf16 cast=fp16 kind=mma(25,16) order=any exp=1 log=3.5 rsqrt=0.5 round=rz";
   EXPECT_EQ(parse_contract(text).spell(), text);
+  const char* attention =
+      "in=bf16 acc=fp32 p=fp16 s=bf16 partial=fp16 out=bf16 p_scale=normalised exponent=fma tile=64 splits=8 "
+      "split_min=128";
+  EXPECT_EQ(parse_contract(attention).spell(), attention);
+  EXPECT_EQ(parse_contract("bf16 p=bf16 l=rounded").l, RowSum::rounded);
+  EXPECT_EQ(parse_contract("fp32 acc=fp16").s, &formats::fp16) << "s and partial follow acc";
+  EXPECT_EQ(&parse_contract("bf16 s=bf16").site(Site::scores), &formats::bf16);
   EXPECT_EQ(parse_contract("bf16 out=fp32").spell(), "in=bf16 acc=fp32 out=fp32");
   EXPECT_EQ(parse_contract("bf16 out=fp32").cast, &formats::fp32) << "cast follows out unless it is given";
   EXPECT_EQ(parse_contract("in=bf16").acc, &formats::fp32);
@@ -39,6 +46,14 @@ TEST(BoundContract, ErrorsNameTheField) {
   EXPECT_NE(message("exp=2x").find("2x"), std::string::npos);
   EXPECT_NE(message("acc=int8").find("floating"), std::string::npos);
   EXPECT_NE(message("speed=fast").find("speed"), std::string::npos);
+  EXPECT_NE(message("p_scale=half").find("normalised"), std::string::npos);
+  EXPECT_NE(message("l=both").find("unrounded"), std::string::npos);
+  EXPECT_NE(message("exponent=base2").find("difference, fma"), std::string::npos);
+  EXPECT_NE(message("tile=0").find("whole number from 1"), std::string::npos);
+  EXPECT_NE(message("splits=2.5").find("splits"), std::string::npos);
+  EXPECT_NE(message("split_min=-1").find("split_min"), std::string::npos);
+  EXPECT_NE(message("partial=int9").find("int9"), std::string::npos);
+  EXPECT_NE(message("p_scale=normalised l=rounded").find("before p is rounded"), std::string::npos);
   EXPECT_NE(message("in=bf16 fp32").find("field=value"), std::string::npos);
   EXPECT_NE(message("").find("nothing"), std::string::npos);
 }
