@@ -88,6 +88,10 @@ void Communicator::require_rank(const char* what, int rank) const {
     throw Error(what, "a rank from 0 to " + std::to_string(size() - 1), std::to_string(rank));
 }
 
+void Communicator::require_other(const char* what, int rank) const {
+  if (rank == this->rank()) throw Error(what, "another rank (send_recv may be with itself)", std::to_string(rank));
+}
+
 /// Exchanges the envelope of a collective call with all ranks.
 void Communicator::agree(const Envelope& call) {
   std::vector<Outgoing> out;
@@ -100,41 +104,42 @@ void Communicator::agree(const Envelope& call) {
   transport_.exchange(out, in);
 }
 
-void Communicator::send(View data, int to) {
+void Communicator::exchange(const std::vector<Send>& sends, const std::vector<Receive>& receives) {
   guarded(transport_, [&] {
-    require_rank("send: to", to);
-    if (to == rank()) throw Error("send: to", "another rank (send_recv may be with itself)", std::to_string(to));
-    Envelope e = envelope(Call::message, data);
-    e.from = rank();
-    e.to = to;
-    transport_.exchange(std::vector<Outgoing>{{to, e, data.bytes()}}, {});
+    std::vector<Outgoing> out;
+    std::vector<Incoming> in;
+    const auto message = [](View data, int from, int to) {
+      Envelope e = envelope(Call::message, data);
+      e.from = from;
+      e.to = to;
+      return e;
+    };
+    for (const Send& s : sends) {
+      require_rank("message: to", s.to);
+      out.push_back({s.to, message(s.data, rank(), s.to), s.data.bytes()});
+    }
+    for (const Receive& r : receives) {
+      require_rank("message: from", r.from);
+      for (const Send& s : sends) require_apart("message", s.data, r.data);
+      for (const Receive& other : receives)
+        if (&other != &r) require_apart("message", other.data, r.data);
+      in.push_back({r.from, message(r.data, r.from, rank()), r.data.bytes()});
+    }
+    transport_.exchange(out, in);
   });
+}
+
+void Communicator::send(View data, int to) {
+  guarded(transport_, [&] { require_other("send: to", to); });
+  exchange({{data, to}}, {});
 }
 
 void Communicator::recv(Buffer data, int from) {
-  guarded(transport_, [&] {
-    require_rank("recv: from", from);
-    if (from == rank()) throw Error("recv: from", "another rank (send_recv may be with itself)", std::to_string(from));
-    Envelope e = envelope(Call::message, data);
-    e.from = from;
-    e.to = rank();
-    transport_.exchange({}, std::vector<Incoming>{{from, e, data.bytes()}});
-  });
+  guarded(transport_, [&] { require_other("recv: from", from); });
+  exchange({}, {{data, from}});
 }
 
-void Communicator::send_recv(View out, int to, Buffer in, int from) {
-  guarded(transport_, [&] {
-    require_rank("send_recv: to", to);
-    require_rank("send_recv: from", from);
-    require_apart("send_recv", out, in);
-    Envelope sent = envelope(Call::message, out), received = envelope(Call::message, in);
-    sent.from = received.to = rank();
-    sent.to = to;
-    received.from = from;
-    transport_.exchange(std::vector<Outgoing>{{to, sent, out.bytes()}},
-                        std::vector<Incoming>{{from, received, in.bytes()}});
-  });
-}
+void Communicator::send_recv(View out, int to, Buffer in, int from) { exchange({{out, to}}, {{in, from}}); }
 
 void Communicator::broadcast(Buffer data, int root) {
   guarded(transport_, [&] {

@@ -1,11 +1,22 @@
 #pragma once
 #include <span>
+#include <vector>
 
 #include "distributed/communicator/buffer.hpp"
 #include "distributed/communicator/reduce.hpp"
 #include "distributed/communicator/transport.hpp"
 
 namespace assay {
+
+/// Messages of Communicator::exchange.
+struct Send {
+  View data;
+  int to;
+};
+struct Receive {
+  Buffer data;
+  int from;
+};
 
 /// One rank's end of a group of ranks 0 .. size()-1: point-to-point messages and collective calls (page
 /// `dist.coll.primitives`). n = size(), r = rank(), x_r and y_r what rank r passes to read and to write.
@@ -29,6 +40,8 @@ class Communicator {
   void recv(Buffer data, int from);
   /// Both at once: a step of a ring, where send and then recv would wait for ever. Either rank may be this one.
   void send_recv(View out, int to, Buffer in, int from);
+  /// Any number of messages at once (NCCL's group); those of one pair of ranks in the order written.
+  void exchange(const std::vector<Send>& sends, const std::vector<Receive>& receives);
 
   /// y_r = x_root.
   void broadcast(Buffer data, int root);
@@ -50,6 +63,7 @@ class Communicator {
  private:
   void agree(const Envelope& call);
   void require_rank(const char* what, int rank) const;
+  void require_other(const char* what, int rank) const;
   void gather_chunks(Envelope call, Buffer all, Index chunk);
   void reduce_chunks(Envelope call, View in, Buffer mine, Index chunk, const Reduction& how);
   void move_blocks(Envelope call, View in, std::span<const Index> send_counts, Buffer out,

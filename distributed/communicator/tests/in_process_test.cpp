@@ -1,6 +1,4 @@
 // What only ranks that are threads have: all of them can be seen to wait.
-#include <chrono>
-
 #include "distributed/communicator/ranks.hpp"
 #include "distributed/communicator/tests/testing.hpp"
 
@@ -19,27 +17,6 @@ TEST(InProcess, ADeadlockIsNamedAtOnce) {
                                  {"rank " + self + " waits to receive message of 1 fp64 from rank " + peer +
                                   " to rank " + self + " from rank " + peer}));
   }
-}
-
-TEST(InProcess, AnUnbufferedSendReturnsWhenItIsReceived) {
-  std::vector<int> log;
-  std::mutex mutex;
-  const auto note = [&](int what) {
-    const std::lock_guard lock(mutex);
-    log.push_back(what);
-  };
-  run_ranks(2, [&](Communicator& c) {
-    std::vector<double> x(1);
-    if (c.rank() == 0) {
-      c.send(x, 1);
-      note(2);
-    } else {
-      std::this_thread::sleep_for(std::chrono::milliseconds(30));
-      note(1);
-      c.recv(x, 0);
-    }
-  });
-  EXPECT_EQ((std::vector<int>{1, 2}), log);
 }
 
 TEST(InProcess, ManyRanks) {

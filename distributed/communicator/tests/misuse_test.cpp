@@ -155,7 +155,7 @@ TEST(Misuse, WrongArgumentsOfOneRank) {
          Doubles x(3);
          c.broadcast(x, c.rank() == 2 ? 4 : 0);
        }},
-      {"send: to: expected a rank from 0 to 3, found -1",
+      {"message: to: expected a rank from 0 to 3, found -1",
        [](Communicator& c) {
          Doubles x(3);
          if (c.rank() == 2) c.send(x, -1);
@@ -202,7 +202,7 @@ TEST(Misuse, WrongArgumentsOfOneRank) {
          Doubles x(8);
          c.all_gather(Buffer(x).part(2 * ((c.rank() + 1) % n), 2), x);  // another rank's block
        }},
-      {"send_recv: memory that is read and written",
+      {"message: memory that is read and written",
        [](Communicator& c) {
          Doubles x(8);
          c.send_recv(x, (c.rank() + 1) % n, x, (c.rank() + n - 1) % n);
@@ -224,12 +224,12 @@ TEST(Misuse, AReceiveWithoutASendEndsAtTheDeadline) {
              [](Communicator& c) {
                Doubles x(3);
                if (c.rank() == 1) c.recv(x, 0);
-               std::this_thread::sleep_for(milliseconds(400));  // busy, not waiting: only the clock can tell
+               std::this_thread::sleep_for(milliseconds(240));  // busy, not waiting: only the clock can tell
              },
-             {milliseconds(100)});
+             {milliseconds(60)});
   EXPECT_TRUE(all_say(n, told,
                       {"waiting to receive message of 3 fp64 from rank 0 to rank 1 from rank 0: "
-                       "expected it within the deadline of 100 ms, found nothing"}));
+                       "expected it within the deadline of 60 ms, found nothing"}));
 }
 
 TEST(Misuse, ASendWithoutAReceiveEndsAtTheDeadline) {
@@ -238,12 +238,12 @@ TEST(Misuse, ASendWithoutAReceiveEndsAtTheDeadline) {
                            [](Communicator& c) {
                              Doubles x(100'000);
                              if (c.rank() == 3) c.send(x, 0);
-                             std::this_thread::sleep_for(milliseconds(400));
+                             std::this_thread::sleep_for(milliseconds(240));
                            },
-                           {milliseconds(100)});
+                           {milliseconds(60)});
   EXPECT_TRUE(all_say(n, told,
                       {"waiting for rank 0 to receive message of 100000 fp64 from rank 3 to rank 0: "
-                       "expected it within the deadline of 100 ms, found nothing"}));
+                       "expected it within the deadline of 60 ms, found nothing"}));
 }
 
 TEST(Misuse, ARankThatHasFinishedIsNotAwaited) {
@@ -267,8 +267,7 @@ TEST(Misuse, ARankThatHasFinishedIsNotAwaited) {
           c.send_recv(out, (c.rank() + 1) % n, in, (c.rank() + n - 1) % n);
       },
   };
-  for (const Body& body : bodies)
-    EXPECT_TRUE(all_say(n, errors(n, body), {"that rank has finished", "no rank can go on"}));
+  for (const Body& body : bodies) EXPECT_TRUE(all_say(n, errors(n, body), {"that rank has finished"}));
 }
 
 TEST(Misuse, SizesOfTheRingThatDisagree) {

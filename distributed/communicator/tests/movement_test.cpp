@@ -70,17 +70,65 @@ TEST(Movement, ARingStepMovesToTheRight) {
 }
 
 TEST(Movement, MessagesArriveInTheOrderSent) {
+  // At once and one by one, in each combination.
   for (const int n : rank_counts())
-    on_ranks(n, [](Communicator& c) {
-      const int last = c.size() - 1;
-      for (std::int64_t k = 0; k < 10 && last > 0; ++k) {
-        std::vector<std::int64_t> x{k};
-        if (c.rank() == 0) c.send(x, last);
-        if (c.rank() != last) continue;
-        x[0] = -1;
-        c.recv(x, 0);
-        EXPECT_EQ(k, x[0]);
+    for (const bool sent_at_once : {false, true})
+      for (const bool received_at_once : {false, true})
+        on_ranks(n, [&](Communicator& c) {
+          const int last = n - 1;
+          if (last == 0 || (c.rank() != 0 && c.rank() != last)) return;
+          std::vector<std::vector<std::int64_t>> x{{1}, {2}, {3}};
+          if (c.rank() == 0) {
+            if (sent_at_once) return c.exchange({{x[0], last}, {x[1], last}, {x[2], last}}, {});
+            for (const auto& k : x) c.send(k, last);
+            return;
+          }
+          x = {{0}, {0}, {0}};
+          if (received_at_once)
+            c.exchange({}, {{x[0], 0}, {x[1], 0}, {x[2], 0}});
+          else
+            for (auto& k : x) c.recv(k, 0);
+          EXPECT_EQ((std::vector<std::vector<std::int64_t>>{{1}, {2}, {3}}), x);
+        });
+}
+
+TEST(Movement, ExchangeWithAllAndWithItself) {
+  for (const int n : rank_counts())
+    on_ranks(n, [n](Communicator& c) {
+      std::vector<std::vector<float>> out, in(static_cast<std::size_t>(n), std::vector<float>(2));
+      std::vector<Send> sends;
+      std::vector<Receive> receives;
+      for (int r = 0; r < n; ++r) out.push_back({static_cast<float>(c.rank()), static_cast<float>(r)});
+      for (int r = 0; r < n; ++r) {
+        sends.push_back({out[static_cast<std::size_t>(r)], r});
+        receives.push_back({in[static_cast<std::size_t>(r)], r});
       }
+      c.exchange(sends, receives);
+      for (int r = 0; r < n; ++r)
+        EXPECT_EQ((std::vector<float>{static_cast<float>(r), static_cast<float>(c.rank())}),
+                  in[static_cast<std::size_t>(r)]);
+    });
+}
+
+// The clock is the same for all threads and processes of a machine.
+std::int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+
+TEST(Movement, ASendReturnsWhenItIsReceived) {
+  for (const int n : rank_counts())
+    on_ranks(n, [n](Communicator& c) {
+      if (n == 1) return;
+      std::vector<double> x(1);
+      std::vector<std::int64_t> time{0}, times(static_cast<std::size_t>(n));
+      if (c.rank() == 0) {
+        c.send(x, n - 1);
+        time[0] = now();
+      } else if (c.rank() == n - 1) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        time[0] = now();
+        c.recv(x, 0);
+      }
+      c.all_gather(time, times);
+      EXPECT_LE(times.back(), times.front()) << "nothing is buffered";
     });
 }
 
@@ -151,8 +199,7 @@ TEST(Movement, AllToAllOfUnequalBlocks) {
 }
 
 TEST(Movement, NoRankLeavesACollectiveBeforeAllHaveEntered) {
-  // With zero elements too. The clock is the same for all threads and processes of a machine.
-  using Clock = std::chrono::steady_clock;
+  // With zero elements too.
   for (const int n : rank_counts())
     for (const int late : {0, n - 1})
       on_ranks(n, [&](Communicator& c) {
@@ -162,9 +209,9 @@ TEST(Movement, NoRankLeavesACollectiveBeforeAllHaveEntered) {
                             +[](Communicator& g, std::vector<double>& x) { g.all_reduce(x, x); }};
         for (const auto call : calls) {
           if (c.rank() == late) std::this_thread::sleep_for(std::chrono::milliseconds(3));
-          std::vector<std::int64_t> entered{Clock::now().time_since_epoch().count()}, all(static_cast<std::size_t>(n));
+          std::vector<std::int64_t> entered{now()}, all(static_cast<std::size_t>(n));
           call(c, none);
-          const std::int64_t left = Clock::now().time_since_epoch().count();
+          const std::int64_t left = now();
           c.all_gather(entered, all);
           for (const std::int64_t e : all) EXPECT_LE(e, left);
         }
