@@ -32,6 +32,7 @@ class Communicator {
   explicit Communicator(Transport& transport) : transport_(transport) {}
   int rank() const { return transport_.rank(); }
   int size() const { return transport_.size(); }
+  Transport& transport() { return transport_; }
 
   /// Returns when rank `to` has received it. Messages to one rank arrive in the order they were sent; there are no
   /// tags.

@@ -2,10 +2,32 @@
 
 #include <mpi.h>
 
+#include <cstdint>
+#include <optional>
+#include <string>
+
 #include "distributed/communicator/mpi_transport.hpp"
 #include "reference/core/error.hpp"
 
 namespace assay {
+namespace {
+
+/// The text of the failure, "" if there was none.
+std::string run_body(MPI_Comm ranks, const std::function<void(Communicator&)>& body, const RunOptions& options) {
+  MpiTransport transport(ranks, options.deadline);
+  try {
+    Communicator communicator(transport);
+    body(communicator);
+  } catch (const std::exception& e) {
+    transport.fail(e.what());
+  } catch (...) {
+    transport.fail("an exception that is no std::exception");
+  }
+  const std::optional<Failure> failure = transport.finish();
+  return failure ? failure->text() : "";
+}
+
+}  // namespace
 
 MpiSession::MpiSession(int& argc, char**& argv) {
   int provided = 0;
@@ -33,22 +55,17 @@ void MpiSession::run(int n, const std::function<void(Communicator&)>& body, RunO
   MPI_Comm some = MPI_COMM_NULL;
   if (MPI_Comm_split(MPI_COMM_WORLD, rank() < n ? 0 : MPI_UNDEFINED, rank(), &some) != MPI_SUCCESS)
     throw Error("MPI_Comm_split", "success", "an error");
-  if (some == MPI_COMM_NULL) return;
-  std::optional<Failure> failure;
-  {
-    MpiTransport transport(some, options.deadline);
-    try {
-      Communicator communicator(transport);
-      body(communicator);
-    } catch (const std::exception& e) {
-      transport.fail(e.what());
-    } catch (...) {
-      transport.fail("an exception that is no std::exception");
-    }
-    failure = transport.finish();
+  std::string failure;
+  if (some != MPI_COMM_NULL) {
+    failure = run_body(some, body, options);
+    MPI_Comm_free(&some);
   }
-  MPI_Comm_free(&some);
-  if (failure) throw Error(failure->text());
+  // What rank 0 knows is the outcome, so that all processes go on together or not at all.
+  std::int64_t length = static_cast<std::int64_t>(failure.size());
+  MPI_Bcast(&length, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+  failure.resize(static_cast<std::size_t>(length));
+  MPI_Bcast(failure.data(), static_cast<int>(length), MPI_CHAR, 0, MPI_COMM_WORLD);
+  if (length > 0) throw Error(failure);
 }
 
 }  // namespace assay

@@ -18,7 +18,7 @@ class MpiSession {
   /// run_ranks over the processes 0 .. n-1: every process calls this with the same n, each runs the body as its own
   /// rank, and those from n on do nothing. MPI moves bytes; what is computed has the same bits as with run_ranks. A
   /// process that never gets here is not noticed by the deadline, which begins with the body.
-  /// @throws Error on each of the n processes if one of them failed, naming it and why. Another run may follow.
+  /// @throws Error, the same on every process, if a rank failed, naming it and why. Another run may follow.
   void run(int n, const std::function<void(Communicator&)>& body, RunOptions options = {});
 };
 

@@ -79,10 +79,8 @@ TEST(Misuse, AnotherArgumentOnOneRank) {
       {"message of 2 fp64 from rank 1 to rank 0",  // in a collective call
        [](Communicator& c) {
          Doubles x(2);
-         if (c.rank() == 1)
-           c.send(x, 0);
-         else
-           c.barrier();
+         if (c.rank() == 1) c.send(x, 0);
+         c.barrier();
        }},
       {"barrier",  // while a message is awaited
        [](Communicator& c) {
