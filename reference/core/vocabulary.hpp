@@ -136,6 +136,13 @@ struct SoftmaxMean {
 template <class T>
 SoftmaxMean<T> softmax_mean(const Matrix<T>& s, const Matrix<T>& v, const Mask& keep, const Vector<T>& sink);
 
+/// y is the softmax-weighted mean of v under s, computed in chunks of `chunk` entries, first to last, against the
+/// maximum so far, which is followed once it has risen by more than `slack`. Exact readings pass y on; Bound gives it
+/// the error of a softmax_mean whose passage is known.
+template <class T>
+SoftmaxMean<T> mean_in_chunks(const SoftmaxMean<T>& y, const Matrix<T>& s, const Matrix<T>& v, Index chunk,
+                              double slack);
+
 /// The shift of a softmax: any value serves there, so its errors and its derivative are dropped; -inf (an empty row)
 /// becomes 0.
 template <class T>

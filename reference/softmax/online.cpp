@@ -34,7 +34,7 @@ SoftmaxMean<T> online_softmax(const Matrix<T>& x, const Matrix<T>& v, const Onli
     s = softmax_step(s, x.col_range(c, end), v.row_range(c, end), slack);
   }
   //  o / l      LSE = m + ln l
-  const SoftmaxMean<T> y = softmax_finish(s);
+  const SoftmaxMean<T> y = mean_in_chunks(softmax_finish(s), x, v, chunk, slack);
   return {at(Site::statistic, y.lse), at(Site::output, y.o)};
 }
 

@@ -18,6 +18,9 @@ const std::vector<const char*>& attention_contracts();
 /// profile once, about 0.4 million elements.
 std::vector<Tally> run_attention(int effort, std::uint64_t seed, double z, const AttentionChoice& choice);
 
+/// Op online_softmax: a tally for every contract and kind of rows; `effort` cases of each, 200 elements a case.
+std::vector<Tally> run_online(int effort, std::uint64_t seed, double z);
+
 /// What became of one planted error under one contract: trials that show it, by tier.
 struct AttentionKill {
   AttentionBug bug;

@@ -28,15 +28,7 @@ void print_row(const std::vector<Tally>& all, const char* op) {
   std::printf("\n");
 }
 
-}  // namespace
-
-int report_attention(int effort, std::uint64_t seed, double z, const AttentionChoice& choice) {
-  const std::vector<Tally> all = run_attention(effort, seed, z, choice);
-  std::printf("Largest z, and its root mean square where roundings dominate.\n\n| profile |");
-  for (const std::string contract : attention_contracts()) std::printf(" %s |", contract.c_str());
-  std::printf("\n|---|---|---|---|---|---|---|---|---|---|\n");
-  for (int p = 0; p < kAttentionProfiles; ++p) print_row(all, attention_profile(p));
-  print_row(all, "lse");
+int report_total(const std::vector<Tally>& all, double z) {
   Tally total;
   for (const Tally& t : all) total.add(t);
   std::printf(
@@ -53,6 +45,28 @@ int report_attention(int effort, std::uint64_t seed, double z, const AttentionCh
     if (t.max_z > 4 && !t.farthest.empty()) std::printf("farthest: %s\n", t.farthest.c_str());
   for (const std::string& f : total.failures) std::printf("rejected: %s\n", f.c_str());
   return total.elements > 0 && total.rejected + total.rows_rejected == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int report_attention(int effort, std::uint64_t seed, double z, const AttentionChoice& choice) {
+  const std::vector<Tally> all = run_attention(effort, seed, z, choice);
+  std::printf("Largest z, and its root mean square where roundings dominate.\n\n| profile |");
+  for (const std::string contract : attention_contracts()) std::printf(" %s |", contract.c_str());
+  std::printf("\n|---|---|---|---|---|---|---|---|---|---|\n");
+  for (int p = 0; p < kAttentionProfiles; ++p) print_row(all, attention_profile(p));
+  print_row(all, "lse");
+  return report_total(all, z);
+}
+
+int report_online(int effort, std::uint64_t seed, double z) {
+  const std::vector<Tally> all = run_online(effort, seed, z);
+  std::printf(
+      "| rows | contract | largest z | rms where roundings dominate | largest distance / w |\n|---|---|---|---|---|\n");
+  for (const Tally& t : all)
+    std::printf("| %s | %s | %.2f | %.2f | %.2f |\n", t.op.c_str(), t.contract.c_str(), t.max_z,
+                t.rounding > 0 ? std::sqrt(t.squares / static_cast<double>(t.rounding)) : 0.0, t.max_of_w);
+  return report_total(all, z);
 }
 
 int report_attention_bugs(int tiny, std::uint64_t seed, double z, const std::string& choice) {

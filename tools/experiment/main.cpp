@@ -1,5 +1,6 @@
 // assay_honest [effort] [seed] [op]: prints the tables of page numerics.verdict.
 // assay_honest EFFORT SEED attention [contract] [profile] [style]: attention's; parts of names, "" takes all.
+// assay_honest CASES SEED online: online softmax's.
 // assay_honest TINY SEED attention-bugs [contract]: its planted errors, with so many cases of the emulated tier.
 #include <cmath>
 #include <cstdio>
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
   const double z = assay::z_of(assay::kDefaultElements);
   const auto word = [&](int i) { return std::string(argc > i ? argv[i] : ""); };
   if (word(3) == "attention") return report_attention(static_cast<int>(effort), seed, z, {word(4), word(5), word(6)});
+  if (word(3) == "online") return report_online(static_cast<int>(effort), seed, z);
   if (word(3) == "attention-bugs") return report_attention_bugs(static_cast<int>(effort), seed, z, word(4));
   const Results r = run_honest(effort, seed, z, argc > 3 ? argv[3] : "");
   Tally all;

@@ -46,8 +46,15 @@ void softmax_mean(const Matrix<double>& s, const Matrix<double>& v, const Mask& 
 /// The same with the probabilities as they are (nullptr), or rounded by that contract.
 void softmax_mean(const Matrix<double>& s, const Matrix<double>& v, const Mask& keep, const Vector<double>& sink,
                   const Contract* rounds, SoftmaxMean<double>& y);
-/// The values are those of `double`, or of `double` with rounded probabilities where these leave no choice.
+/// The values are those of `double`, or those under stored probabilities where the errors leave no choice of these.
 void softmax_mean(const Matrix<Bound>& s, const Matrix<Bound>& v, const Mask& keep, const Vector<Bound>& sink,
                   SoftmaxMean<Bound>& y);
+
+template <class T>
+SoftmaxMean<T> mean_in_chunks(const SoftmaxMean<T>& y, const Matrix<T>&, const Matrix<T>&, Index, double) {
+  return y;
+}
+SoftmaxMean<Bound> mean_in_chunks(const SoftmaxMean<Bound>& y, const Matrix<Bound>& s, const Matrix<Bound>& v,
+                                  Index chunk, double slack);
 
 }  // namespace assay::prim

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "reference/core/kernels.hpp"
 #include "reference/core/math.hpp"
 
 namespace assay::detail {
@@ -13,8 +14,8 @@ namespace {
 constexpr double kInfinity = __builtin_huge_val();
 
 void clear(MeanRow& r) {
-  for (Numbers* x : {&r.s, &r.e, &r.p, &r.q, &r.eta, &r.approximate, &r.linear, &r.worst, &r.second, &r.store,
-                     &r.inherited_c, &r.drift})
+  for (Numbers* x : {&r.s, &r.e, &r.p, &r.q, &r.eta, &r.approximate, &r.linear, &r.deviation, &r.met, &r.worst,
+                     &r.second, &r.store, &r.inherited_c, &r.drift})
     x->clear();
   r.at.clear();
   r.symbol.clear();
@@ -61,6 +62,7 @@ void find_boundaries(const BoundModel& m, const Passage& way, MeanRow& r) {
   r.drift.assign(n, 0);
   r.rises.assign(n, 0);
   r.falls.assign(n, 0);
+  r.met.assign(n, r.top);
   if (!way.several || n < 2) return;
   const double ln = math::log(static_cast<double>(n) + 1), reach = r.size + ln;
   const double merge = way.splits > 1 ? square(m.log_error * ln) : 0;
@@ -78,6 +80,7 @@ void find_boundaries(const BoundModel& m, const Passage& way, MeanRow& r) {
       }
       if (top - used > way.slack) used = top;
     }
+    r.met[k] = way.in_order ? used : r.top;
     if (!way.in_order && (k + 1 == n || tile(k + 1) != tile(k)))
       r.drift[k] = square(m.exp_error) + 4 * m.variance * square(reach) + merge;
   }
@@ -141,7 +144,7 @@ void read_row(const BoundModel& m, const Passage& way, const Matrix<Bound>& s, c
     key_sum += r.q[k];
   }
   const double e_sink = !with_sink ? 0 : sink.v == r.top ? 1 : math::exp(sink.v - r.top);
-  r.l = std::accumulate(r.e.begin(), r.e.end(), e_sink);
+  r.l = kernels::sum(r.e.data(), r.n) + e_sink;
   r.inverse = 1 / r.l;
   r.p_sink = e_sink * r.inverse;
   const double ln = math::log(static_cast<double>(n) + 1), steps = way.several ? static_cast<double>(way.steps) : 0;
@@ -169,7 +172,7 @@ void read_row(const BoundModel& m, const Passage& way, const Matrix<Bound>& s, c
     r.symbol.push_back(x.symbol);
     const double rescaling = difference && steps > 0 ? 4 * m.u * std::fabs(d) : 0;
     r.worst.push_back(certain && !way.several ? 0 : math::expm1(w.worst + m.exp_error + rescaling + merging));
-    r.second.push_back(math::expm1(deviation));  // for now: e's deviation
+    r.deviation.push_back(math::expm1(deviation));
     // A weight of 1 is stored exactly; in fma form it is off by the error of m c, which rounding to p hides.
     double rounding = square(u_p) / 3;
     if (r.e[k] == 0) rounding = 0;
@@ -191,11 +194,11 @@ void read_row(const BoundModel& m, const Passage& way, const Matrix<Bound>& s, c
   // What weights may deviate in all multiplies what each does.
   double all = r.p_sink * (r.sink_worst < 1 ? 1.5 * std::sqrt(r.sink_eta) * m.z : kInfinity);
   if (r.p_sink == 0) all = 0;
-  for (std::size_t k = 0; k < n; ++k) all += r.p[k] * r.second[k];
+  for (std::size_t k = 0; k < n; ++k) all += r.p[k] * r.deviation[k];
   const double others = all < 1 ? all / (1 - all) : kInfinity;
   for (std::size_t k = 0; k < n; ++k) {
-    const double t = r.second[k], beyond = t < 0.5 ? t * t / 2 * (1 + t) : t;  // e^x - 1 - x, t = e^x - 1
-    r.second[k] = t == 0 ? 0 : beyond + t * others;
+    const double t = r.deviation[k], beyond = t < 0.5 ? t * t / 2 * (1 + t) : t;  // e^x - 1 - x, t = e^x - 1
+    r.second.push_back(t == 0 ? 0 : beyond + t * others);
   }
   r.known = alone || (r.ones && r.exact_logits);
   const Terms of_sum{0, r.known, r.known, 0, r.known};

@@ -31,6 +31,8 @@ struct MeanRow {
   Numbers eta;            // variance of e: inherited, of the argument, of exp
   Numbers approximate;    // deviation of exp alone: 0 where e is 1 by construction
   Numbers linear;         // b of e
+  Numbers deviation;      // z sigma and b of e
+  Numbers met;            // the maximum it is taken against
   Numbers worst;          // what e may be off by at most, rescaling and merging included
   Numbers second;         // what the first order leaves out, as b
   Numbers store;          // variance of rounding p for the product, times 1/3 included

@@ -319,6 +319,11 @@ SoftmaxMean<T> softmax_mean(const Matrix<T>& s, const Matrix<T>& v, const Mask& 
   return y;
 }
 template <class T>
+SoftmaxMean<T> mean_in_chunks(const SoftmaxMean<T>& y, const Matrix<T>& s, const Matrix<T>& v, Index chunk,
+                              double slack) {
+  return prim::mean_in_chunks(y, s, v, chunk, slack);
+}
+template <class T>
 Vector<T> anchor(const Vector<T>& m) {
   return words::map(m, [](const T& a) { return prim::anchor(a); });
 }
@@ -394,61 +399,62 @@ Matrix<double> values(const Matrix<T>& x) {
   return z;
 }
 
-#define ASSAY_WORDS_OF(T)                                                                                  \
-  template Matrix<T> full(Index, Index, double);                                                           \
-  template Vector<T> full(Index, double);                                                                  \
-  template Matrix<T> transpose(const Matrix<T>&);                                                          \
-  template Matrix<T> concat_cols(const Matrix<T>&, const Matrix<T>&);                                      \
-  template Matrix<T> concat_rows(const Matrix<T>&, const Matrix<T>&);                                      \
-  template Matrix<T> take_cols(const Matrix<T>&, const std::vector<Index>&);                               \
-  template Matrix<T> take_rows(const Matrix<T>&, const std::vector<Index>&);                               \
-  template Matrix<T> diag(const Vector<T>&);                                                               \
-  template Matrix<T> as_col(const Vector<T>&);                                                             \
-  template Matrix<T> operator+(const Matrix<T>&, const Matrix<T>&);                                        \
-  template Matrix<T> operator-(const Matrix<T>&, const Matrix<T>&);                                        \
-  template Matrix<T> operator*(const Matrix<T>&, const Matrix<T>&);                                        \
-  template Vector<T> operator+(const Vector<T>&, const Vector<T>&);                                        \
-  template Vector<T> operator-(const Vector<T>&, const Vector<T>&);                                        \
-  template Vector<T> operator*(const Vector<T>&, const Vector<T>&);                                        \
-  template Vector<T> operator/(const Vector<T>&, const Vector<T>&);                                        \
-  template Matrix<T> operator*(double, const Matrix<T>&);                                                  \
-  template Vector<T> operator*(double, const Vector<T>&);                                                  \
-  template Matrix<T> operator+(double, const Matrix<T>&);                                                  \
-  template Vector<T> operator+(double, const Vector<T>&);                                                  \
-  template Matrix<T> exp(const Matrix<T>&);                                                                \
-  template Vector<T> exp(const Vector<T>&);                                                                \
-  template Matrix<T> exp2(const Matrix<T>&);                                                               \
-  template Vector<T> log(const Vector<T>&);                                                                \
-  template Vector<T> max(const Vector<T>&, const Vector<T>&);                                              \
-  template Matrix<T> add_rows(const Matrix<T>&, const Vector<T>&);                                         \
-  template Matrix<T> sub_rows(const Matrix<T>&, const Vector<T>&);                                         \
-  template Matrix<T> scale_rows(const Matrix<T>&, const Vector<T>&);                                       \
-  template Matrix<T> div_rows(const Matrix<T>&, const Vector<T>&);                                         \
-  template Matrix<T> add_cols(const Matrix<T>&, const Vector<T>&);                                         \
-  template Matrix<T> scale_cols(const Matrix<T>&, const Vector<T>&);                                       \
-  template Matrix<T> matmul(const Matrix<T>&, const Matrix<T>&);                                           \
-  template Vector<T> sum_rows(const Matrix<T>&);                                                           \
-  template Vector<T> mean_rows(const Matrix<T>&);                                                          \
-  template Vector<T> sum_cols(const Matrix<T>&);                                                           \
-  template Vector<T> max_rows(const Matrix<T>&);                                                           \
-  template Vector<T> dot_rows(const Matrix<T>&, const Matrix<T>&);                                         \
-  template T inner(const Matrix<T>&, const Matrix<T>&);                                                    \
-  template T inner(const Vector<T>&, const Vector<T>&);                                                    \
-  template Vector<T> inv_rms(const Matrix<T>&, double);                                                    \
-  template Vector<T> inv_rms_eps_outside(const Matrix<T>&, double);                                        \
-  template Vector<T> inv_std(const Matrix<T>&, const Vector<T>&, double);                                  \
-  template Vector<T> inv_std_eps_outside(const Matrix<T>&, const Vector<T>&, double);                      \
-  template SoftmaxMean<T> softmax_mean(const Matrix<T>&, const Matrix<T>&, const Mask&, const Vector<T>&); \
-  template Vector<T> anchor(const Vector<T>&);                                                             \
-  template Vector<T> stale(const Vector<T>&, const Vector<T>&, double);                                    \
-  template Matrix<T> select(const Mask&, const Matrix<T>&, double);                                        \
-  template Matrix<T> select_rows(const RowMask&, const Matrix<T>&, double);                                \
-  template Matrix<T> select_rows(const RowMask&, const Matrix<T>&, const Vector<T>&);                      \
-  template Vector<T> select(const RowMask&, const Vector<T>&, double);                                     \
-  template RowMask is_neg_inf(const Vector<T>&);                                                           \
-  template Matrix<T> at(Site, const Matrix<T>&);                                                           \
-  template Vector<T> at(Site, const Vector<T>&);                                                           \
-  template Vector<double> values(const Vector<T>&);                                                        \
+#define ASSAY_WORDS_OF(T)                                                                                           \
+  template Matrix<T> full(Index, Index, double);                                                                    \
+  template Vector<T> full(Index, double);                                                                           \
+  template Matrix<T> transpose(const Matrix<T>&);                                                                   \
+  template Matrix<T> concat_cols(const Matrix<T>&, const Matrix<T>&);                                               \
+  template Matrix<T> concat_rows(const Matrix<T>&, const Matrix<T>&);                                               \
+  template Matrix<T> take_cols(const Matrix<T>&, const std::vector<Index>&);                                        \
+  template Matrix<T> take_rows(const Matrix<T>&, const std::vector<Index>&);                                        \
+  template Matrix<T> diag(const Vector<T>&);                                                                        \
+  template Matrix<T> as_col(const Vector<T>&);                                                                      \
+  template Matrix<T> operator+(const Matrix<T>&, const Matrix<T>&);                                                 \
+  template Matrix<T> operator-(const Matrix<T>&, const Matrix<T>&);                                                 \
+  template Matrix<T> operator*(const Matrix<T>&, const Matrix<T>&);                                                 \
+  template Vector<T> operator+(const Vector<T>&, const Vector<T>&);                                                 \
+  template Vector<T> operator-(const Vector<T>&, const Vector<T>&);                                                 \
+  template Vector<T> operator*(const Vector<T>&, const Vector<T>&);                                                 \
+  template Vector<T> operator/(const Vector<T>&, const Vector<T>&);                                                 \
+  template Matrix<T> operator*(double, const Matrix<T>&);                                                           \
+  template Vector<T> operator*(double, const Vector<T>&);                                                           \
+  template Matrix<T> operator+(double, const Matrix<T>&);                                                           \
+  template Vector<T> operator+(double, const Vector<T>&);                                                           \
+  template Matrix<T> exp(const Matrix<T>&);                                                                         \
+  template Vector<T> exp(const Vector<T>&);                                                                         \
+  template Matrix<T> exp2(const Matrix<T>&);                                                                        \
+  template Vector<T> log(const Vector<T>&);                                                                         \
+  template Vector<T> max(const Vector<T>&, const Vector<T>&);                                                       \
+  template Matrix<T> add_rows(const Matrix<T>&, const Vector<T>&);                                                  \
+  template Matrix<T> sub_rows(const Matrix<T>&, const Vector<T>&);                                                  \
+  template Matrix<T> scale_rows(const Matrix<T>&, const Vector<T>&);                                                \
+  template Matrix<T> div_rows(const Matrix<T>&, const Vector<T>&);                                                  \
+  template Matrix<T> add_cols(const Matrix<T>&, const Vector<T>&);                                                  \
+  template Matrix<T> scale_cols(const Matrix<T>&, const Vector<T>&);                                                \
+  template Matrix<T> matmul(const Matrix<T>&, const Matrix<T>&);                                                    \
+  template Vector<T> sum_rows(const Matrix<T>&);                                                                    \
+  template Vector<T> mean_rows(const Matrix<T>&);                                                                   \
+  template Vector<T> sum_cols(const Matrix<T>&);                                                                    \
+  template Vector<T> max_rows(const Matrix<T>&);                                                                    \
+  template Vector<T> dot_rows(const Matrix<T>&, const Matrix<T>&);                                                  \
+  template T inner(const Matrix<T>&, const Matrix<T>&);                                                             \
+  template T inner(const Vector<T>&, const Vector<T>&);                                                             \
+  template Vector<T> inv_rms(const Matrix<T>&, double);                                                             \
+  template Vector<T> inv_rms_eps_outside(const Matrix<T>&, double);                                                 \
+  template Vector<T> inv_std(const Matrix<T>&, const Vector<T>&, double);                                           \
+  template Vector<T> inv_std_eps_outside(const Matrix<T>&, const Vector<T>&, double);                               \
+  template SoftmaxMean<T> softmax_mean(const Matrix<T>&, const Matrix<T>&, const Mask&, const Vector<T>&);          \
+  template SoftmaxMean<T> mean_in_chunks(const SoftmaxMean<T>&, const Matrix<T>&, const Matrix<T>&, Index, double); \
+  template Vector<T> anchor(const Vector<T>&);                                                                      \
+  template Vector<T> stale(const Vector<T>&, const Vector<T>&, double);                                             \
+  template Matrix<T> select(const Mask&, const Matrix<T>&, double);                                                 \
+  template Matrix<T> select_rows(const RowMask&, const Matrix<T>&, double);                                         \
+  template Matrix<T> select_rows(const RowMask&, const Matrix<T>&, const Vector<T>&);                               \
+  template Vector<T> select(const RowMask&, const Vector<T>&, double);                                              \
+  template RowMask is_neg_inf(const Vector<T>&);                                                                    \
+  template Matrix<T> at(Site, const Matrix<T>&);                                                                    \
+  template Vector<T> at(Site, const Vector<T>&);                                                                    \
+  template Vector<double> values(const Vector<T>&);                                                                 \
   template Matrix<double> values(const Matrix<T>&);
 
 }  // namespace assay
