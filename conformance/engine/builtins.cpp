@@ -1,4 +1,5 @@
 #include <charconv>
+#include <cstdio>
 
 #include "conformance/engine/subject.hpp"
 #include "conformance/engine/worker/builtin.hpp"
@@ -30,6 +31,9 @@ int run_builtin(const std::string& name, const assay_call* call) {
   if (subject == nullptr) throw Error("no such builtin target", "subject:OP or planted:OP.BUG", name);
   Subject s(call, variant);
   subject(s);
+  std::string asked;
+  for (const std::string_view bug : s.bugs_asked()) asked += std::string(bug) + " ";
+  std::snprintf(call->error, call->error_size, "%s", asked.c_str());  // of an accepted call: Reply::note
   return ASSAY_OK;
 }
 

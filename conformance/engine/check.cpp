@@ -50,6 +50,12 @@ const Call& Check::kept_call() const {
   return *kept_;
 }
 
+Target& Check::asked_target() const {
+  if (target_ == nullptr)
+    throw Error("a claim on: definition asks for the target", "on: target on its page, or check.define(call)");
+  return *target_;
+}
+
 std::int64_t Check::pick(std::string_view name, std::int64_t low, std::int64_t high) const {
   std::uint32_t hash = 2166136261U;  // FNV-1a
   for (const char ch : name) hash = (hash ^ static_cast<unsigned char>(ch)) * 16777619U;
@@ -60,7 +66,7 @@ std::int64_t Check::pick(std::string_view name, std::int64_t low, std::int64_t h
 }
 
 Tensors Check::run(const Call& call, const Layout& layout) {
-  Answer answer = target_->run(call, layout);
+  Answer answer = target().run(call, layout);
   if (answer.kind == Answer::Kind::unsupported) throw NotOffered{answer.message};
   if (answer.kind != Answer::Kind::ok) fail({answer.message, "", "a result", "none", ""});
   if (!answer.unwritten.empty())
@@ -71,13 +77,13 @@ Tensors Check::run(const Call& call, const Layout& layout) {
 }
 
 std::string Check::refusal(const Call& call) {
-  const Answer answer = target_->run(call, {});
+  const Answer answer = target().run(call, {});
   ++compared_;
   if (answer.kind == Answer::Kind::broken) fail({answer.message, "", "an error text", "none", ""});
   return answer.kind == Answer::Kind::ok ? "" : answer.message.empty() ? "(no text)" : answer.message;
 }
 
-bool Check::offers(const std::string& output) const { return target_->offers_output(c.space().op(), output); }
+bool Check::offers(const std::string& output) const { return asked_target().offers_output(c.space().op(), output); }
 
 void Check::need(const std::string& output) {
   if (!offers(output)) throw NotOffered{"output " + output};
@@ -199,6 +205,11 @@ void Check::at_most(const std::string& what, double value, double limit) {
 void Check::require(bool holds, const std::string& what) {
   ++compared_;
   if (!holds) fail({what, "", "", "", ""});
+}
+
+void Check::require(bool holds, const std::string& what, double got) {
+  ++compared_;
+  if (!holds) fail({what, "", "", number(got), ""});
 }
 
 void Check::fail(const Failure& failure) { throw failure; }

@@ -52,10 +52,10 @@ class Check {
   Tensors run(const Call& call, const Layout& layout = {});
   /// Like run, but a refusal comes back as its text; "" if it was accepted.
   std::string refusal(const Call& call);
-  Target& target() { return *target_; }
+  Target& target() { return asked_ = true, asked_target(); }
   /// Whether the target declares that an element is computed the same way whatever else is in the call; claims of kind
   /// exact_if_same_kernel are bitwise then, within the bound otherwise.
-  bool same_kernel() const { return target_->same_kernel(); }
+  bool same_kernel() const { return asked_target().same_kernel(); }
   /// Stops (not offered) unless the target has this output.
   void need(const std::string& output);
   bool offers(const std::string& output) const;
@@ -91,6 +91,8 @@ class Check {
   void admissible(const std::string& what, const Vector<Bound>& scores, const std::vector<Index>& chosen);
   void at_most(const std::string& what, double value, double limit);
   void require(bool holds, const std::string& what);
+  /// With the value that decided it.
+  void require(bool holds, const std::string& what, double got);
   [[noreturn]] void fail(const Failure& failure);
 
   /// Comparisons made so far and the largest z met; a property that compares nothing fails.
@@ -106,15 +108,19 @@ class Check {
   /// A case without a single element (T = 0) still says something; a property states so.
   void nothing_to_compare() { stated_empty_ = true; }
   bool stated_empty() const { return stated_empty_; }
+  /// Whether the target was asked at all.
+  bool asked() const { return asked_; }
 
  private:
   const Call& kept_call() const;
+  /// Throws Error in a claim on: definition, which has no target.
+  Target& asked_target() const;
   Target* target_;
   Contract contract_;
   double z_;
   mutable std::shared_ptr<Call> kept_;
   long long compared_ = 0;
-  bool stated_empty_ = false;
+  bool stated_empty_ = false, asked_ = false;
   double largest_z_ = 0;
   long long suspects_ = 0;
   double lowest_ = infinity, highest_ = -infinity;

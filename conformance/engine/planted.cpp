@@ -1,5 +1,6 @@
 #include "conformance/engine/planted.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "conformance/engine/suite.hpp"
@@ -13,7 +14,11 @@ const Claim& claim_of(const Page& page, const BugSpec& bug) {
     if (c.page == &page && c.id == page.id + "." + bug.caught_by) return c;
   }
   for (const Claim& c : universal_claims()) {
-    if (c.id == bug.caught_by) return c;
+    if (c.id != bug.caught_by) continue;
+    if (c.on == "definition")
+      throw Error("planted bug " + page.id + "." + bug.name + " names a claim on definitions, which sees no subject",
+                  "a claim on: target", c.id);
+    return c;
   }
   throw Error("planted bug " + page.id + "." + bug.name + " names a claim that has no property", "a registered claim",
               bug.caught_by);
@@ -22,7 +27,7 @@ const Claim& claim_of(const Page& page, const BugSpec& bug) {
 /// Runs the bug, and the honest subject beside it, to see whether they ever differ.
 class Twin : public Target {
  public:
-  Twin(Target& planted, Target& honest) : planted_(planted), honest_(honest) {}
+  Twin(Target& planted, Target& honest, std::string bug) : planted_(planted), honest_(honest), bug_(std::move(bug)) {}
   std::string name() const override { return planted_.name(); }
   std::vector<Contract> contracts(const OpSpec& op) const override { return planted_.contracts(op); }
   bool offers_output(const OpSpec& op, const std::string& o) const override { return planted_.offers_output(op, o); }
@@ -31,6 +36,8 @@ class Twin : public Target {
   bool same_kernel() const override { return planted_.same_kernel(); }
   Answer run(const Call& call, const Layout& layout) override {
     const Answer answer = planted_.run(call, layout), honest = honest_.run(call, layout);
+    const auto& bugs = answer.bugs_asked;
+    asked = asked || std::find(bugs.begin(), bugs.end(), bug_) != bugs.end();
     differ = differ || answer.kind != honest.kind || answer.unwritten != honest.unwritten;
     for (const Named& t : answer.outputs.all()) {
       if (differ || !honest.outputs.has(t.name)) return differ = true, answer;
@@ -41,13 +48,34 @@ class Twin : public Target {
     }
     return answer;
   }
-  bool differ = false;
+  bool differ = false, asked = false;
 
  private:
   Target &planted_, &honest_;
+  std::string bug_;
 };
 
 }  // namespace
+
+std::optional<PlantedBug> planted_bug(const std::string& target) {
+  const std::string kind = "planted:";
+  const auto dot = target.find('.'), at = target.find('@');
+  if (!target.starts_with(kind) || dot == std::string::npos) return {};
+  const std::string op = target.substr(kind.size(), dot - kind.size()), name = target.substr(dot + 1, at - dot - 1),
+                    contract = at == std::string::npos ? "fp32" : target.substr(at + 1);
+  for (const Page& page : pages()) {
+    if ((page.has_op ? page.op.name : page.uses) != op) continue;
+    for (const BugSpec& bug : page.bugs) {
+      if (bug.name != name) continue;
+      const bool universal = bug.caught_by.starts_with("universal.");
+      const bool declared = std::any_of(bug.dies.begin(), bug.dies.end(),
+                                        [&contract](const DiesAt& dies) { return dies.contract == contract; });
+      return PlantedBug{&page, &bug, universal ? bug.caught_by + "(" + op + ")" : page.id + "." + bug.caught_by,
+                        contract, declared};
+    }
+  }
+  return {};
+}
 
 std::vector<PlantedCell> planted_cells(const std::string& concept_glob) {
   std::vector<PlantedCell> cells;
@@ -92,10 +120,14 @@ Kill run_cell(const PlantedCell& cell, const RunOptions& options) {
     if (!kill.dead) kill.what = "the honest subject fails the same case: " + kill.what;
     return kill;
   }
-  Twin twin(*target, *honest);
+  Twin twin(*target, *honest, bug.name);
   kill.what = r.reason;
   kill.inert =
       run_claim(*cell.claim, *cell.page, twin, contract, run).verdict != Result::Verdict::failed && !twin.differ;
+  if (kill.inert) {
+    kill.what = "it changed no output bit on " + std::to_string(kill.cases) + " cases";
+    if (!twin.asked) kill.what += ": subject/" + op.name + ".cpp never asks s.bug(\"" + bug.name + "\") on them";
+  }
   return kill;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,12 +22,23 @@ struct Kill {
   bool dead = false;    // caught by its claim
   bool inert = false;   // not caught, and no output bit of any call differed from the honest subject's: it is no bug
   std::string by_case;  // the shrunk case
-  std::string what;     // of the failure; why it does not count, if the honest subject fails the same case
+  std::string what;     // of the failure; why it does not count, if the honest subject fails the same case; if inert
   std::string fingerprint;
   std::string concept_id;
   long long cases = 0;
   double seconds = 0;
 };
+
+/// The bug that a target "planted:OP.BUG[@CONTRACT]" has.
+struct PlantedBug {
+  const Page* page;
+  const BugSpec* bug;
+  std::string claim;     // that catches it, as results name it
+  std::string contract;  // the target's, by name
+  bool declared;         // whether the page says that it dies under this contract
+};
+/// None if the name is another target's, or that of a bug on no page.
+std::optional<PlantedBug> planted_bug(const std::string& target);
 
 /// The cells of the chosen concepts. A bug with no cell, or whose claim has no property, throws Error; so does no cell
 /// at all.

@@ -79,10 +79,11 @@ class Runner {
       result_.reason = "every case is covered by a waiver";
       return true;
     }
-    Check check(c, &target_, contract_, options_.tier_of.z());
+    const bool definition = claim_.spec->on == "definition";
+    Check check(c, definition ? nullptr : &target_, contract_, options_.tier_of.z());
     try {
       std::optional<ReadingScope> fp64;
-      if (claim_.spec->on == "definition") fp64.emplace(Reading{&contract_, false, options_.tier_of.z()});
+      if (definition) fp64.emplace(Reading{&contract_, false, options_.tier_of.z()});
       claim_.property(check);
       if (check.compared() == 0 && !check.stated_empty())
         throw Failure{"the property compared nothing", "", "at least one comparison", "none", ""};
@@ -109,6 +110,7 @@ class Runner {
     result_.suspects += check.suspects();
     lowest_ = std::min(lowest_, check.lowest());
     highest_ = std::max(highest_, check.highest());
+    asked_ = asked_ || check.asked();
     return true;
   }
 
@@ -238,6 +240,7 @@ class Runner {
     if (options_.only_case.empty() && options_.cases < 0 && options_.tier_of.name != "quick") require_all_drawn();
     if (options_.only_case.empty()) {
       require_comparisons();
+      require_target();
       require_variety();
     }
   }
@@ -247,6 +250,13 @@ class Runner {
     if (result_.compared > 0 || result_.cases < 10) return;
     result_.verdict = Result::Verdict::broken;
     result_.reason = "no case compared anything";
+  }
+
+  /// What never runs the target says nothing about it.
+  void require_target() {
+    if (asked_ || claim_.spec->on != "target" || result_.cases < 10) return;
+    result_.verdict = Result::Verdict::broken;
+    result_.reason = "no case ran the target, though the claim is on: target";
   }
 
   /// A claim whose expected values are all (nearly) one number would pass a target that returns that number.
@@ -278,6 +288,7 @@ class Runner {
   std::vector<std::vector<std::int64_t>> allowed_;
   std::optional<Case> failing_;
   double lowest_ = infinity, highest_ = -infinity;  // of the values that accuracy expected
+  bool asked_ = false;                              // whether any case ran the target
   std::vector<Observed> observed_;                  // failing calls met while shrinking
   Result result_;
 };

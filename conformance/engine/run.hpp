@@ -56,7 +56,7 @@ struct Result {
 bool applies(const Claim& claim, const Target& target);
 
 /// Runs a claim on a target under one contract: the corner list, then random cases, shrunk on failure. A claim that
-/// compared nothing, or whose option values were not all drawn, is `broken`.
+/// compared nothing, a claim on: target that never ran it, or whose option values were not all drawn, is `broken`.
 Result run_claim(const Claim& claim, const Page& page, Target& target, const Contract& contract,
                  const RunOptions& options);
 

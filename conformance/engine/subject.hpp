@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "conformance/abi/plugin.h"
 
@@ -59,7 +60,12 @@ class Subject {
   bool option(std::string_view name, std::string_view value) const;
   float number(std::string_view name) const;
   /// Whether the planted bug of this name is on.
-  bool bug(std::string_view name) const { return bug_ == name; }
+  bool bug(std::string_view name) const {
+    note(name);
+    return bug_ == name;
+  }
+  /// The names bug() was asked for: a misspelt one would never be on.
+  const std::vector<std::string_view>& bugs_asked() const { return asked_; }
   /// Refuses the call with a text.
   [[noreturn]] void refuse(const char* why) const;
   /// A float rounded to bf16, to fp16.
@@ -67,8 +73,15 @@ class Subject {
   static float fp16(float value);
 
  private:
+  void note(std::string_view name) const {  // in inner loops: a literal is known by its address
+    for (const std::string_view seen : asked_) {
+      if (seen.data() == name.data()) return;
+    }
+    asked_.push_back(name);
+  }
   const assay_call* call_;
   std::string_view bug_;
+  mutable std::vector<std::string_view> asked_;
 };
 
 using SubjectFn = void (*)(Subject&);

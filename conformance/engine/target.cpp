@@ -1,5 +1,7 @@
 #include "conformance/engine/target.hpp"
 
+#include <sstream>
+
 #include "conformance/engine/eval.hpp"
 #include "conformance/engine/memory.hpp"
 #include "conformance/engine/subject.hpp"
@@ -73,10 +75,31 @@ class BuiltinTarget : public Target {
     const std::string builtin = kind_ + ":" + call.op->name + (variant_.empty() ? "" : "." + variant_);
     Request request = make_request(builtin, call, outputs, layout);
     if (kind_ == "mutant") request.deadline_s = 1;  // a mutant may never end
-    return read_reply(worker_.call(request), request, call);
+    const Reply reply = worker_.call(request);
+    Answer answer = read_reply(reply, request, call);
+    if (answer.kind == Answer::Kind::ok) answer.bugs_asked = bugs_on_pages(reply.note, call.op->name);
+    return answer;
   }
 
  private:
+  /// The words of `asked`. Throws Error if one is a bug of no page with this op: it could never be on.
+  static std::vector<std::string> bugs_on_pages(const std::string& asked, const std::string& op) {
+    std::vector<std::string> bugs;
+    std::istringstream words(asked);
+    for (std::string word; words >> word; bugs.push_back(word)) {
+      bool found = false;
+      std::string known;
+      for (const Page& p : pages()) {
+        if ((p.has_op ? p.op.name : p.uses) != op) continue;
+        for (const BugSpec& b : p.bugs) {
+          found = found || b.name == word;
+          known += (known.empty() ? "" : ", ") + b.name;
+        }
+      }
+      if (!found) throw Error("the subject of " + op + " asks for a bug that is not on the op's page", known, word);
+    }
+    return bugs;
+  }
   std::string name_, kind_, only_op_, variant_;
   Contract contract_;
   Worker worker_;

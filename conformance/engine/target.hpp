@@ -26,7 +26,8 @@ struct Answer {
   Kind kind = Kind::ok;
   std::string message;
   Tensors outputs;
-  std::vector<std::string> unwritten;  // outputs with an element that still holds the poison
+  std::vector<std::string> unwritten;   // outputs with an element that still holds the poison
+  std::vector<std::string> bugs_asked;  // of a subject: the planted bugs whose switches it came by
 };
 
 /// Something that can be asked to run an op.

@@ -83,7 +83,7 @@ CLAIM(model.linear.empty_k) {
   for (Index t = 0; t < y.rows(); ++t) {
     for (Index j = 0; j < y.cols(); ++j) {
       const double b = call.inputs.has("b") ? round_to(*call.contract.out, call["b"].vector()[j]) : 0.0;
-      check.require(y(t, j) == b, "y = b where n_in = 0");
+      check.require(y(t, j) == b, "y = b where n_in = 0", y(t, j));
     }
   }
 }
@@ -115,7 +115,7 @@ CLAIM(model.linear.nan_row) {
         else if (std::isnan(poison))
           check.same_bits("y of another row", after(t, j), before(t, j));
         else
-          check.require(!std::isnan(after(t, j)), "an infinity in one row makes no other row NaN");
+          check.require(!std::isnan(after(t, j)), "an infinity in one row makes no other row NaN", after(t, j));
       }
     }
   }

@@ -114,7 +114,7 @@ CLAIM(norm.layer.single) {
   const Matrix<double> y = check.run(call)["y"].matrix();
   const double b = call.inputs.has("b") ? round_to(*call.contract.out, call["b"].vector()[0]) : 0;
   check.nothing_to_compare();
-  for (Index t = 0; t < y.rows(); ++t) check.require(y(t, 0) == b, "y = beta where d = 1");
+  for (Index t = 0; t < y.rows(); ++t) check.require(y(t, 0) == b, "y = beta where d = 1", y(t, 0));
 }
 
 // ---- on: definition

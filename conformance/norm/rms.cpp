@@ -103,7 +103,7 @@ CLAIM(norm.rms.zero_row) {
   call.set("x", Tensor<double>(call["x"].shape(), 0.0));
   const Tensor<double> y = check.run(call)["y"];
   check.nothing_to_compare();
-  for (Index i = 0, n = y.size(); i < n; ++i) check.require(y.at_flat(i) == 0, "y of a zero row is 0");
+  for (Index i = 0, n = y.size(); i < n; ++i) check.require(y.at_flat(i) == 0, "y of a zero row is 0", y.at_flat(i));
 }
 
 // ---- on: definition

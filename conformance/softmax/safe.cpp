@@ -95,7 +95,7 @@ CLAIM(softmax.safe.log_finite) {
   for (Index t = 0; t < x.rows(); ++t) {
     for (Index i = 0; i < x.cols(); ++i) {
       if (!kept(call, t, i) || std::isinf(round_to(*call.contract.out, x(t, i) - look(call, t).max))) continue;
-      check.require(std::isfinite(log_p(t, i)), "log p of a finite, kept logit is finite");
+      check.require(std::isfinite(log_p(t, i)), "log p of a finite, kept logit is finite", log_p(t, i));
     }
   }
 }

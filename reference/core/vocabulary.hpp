@@ -75,6 +75,8 @@ Matrix<T> exp2(const Matrix<T>& x);
 template <class T>
 Vector<T> log(const Vector<T>& x);
 template <class T>
+Vector<T> sqrt(const Vector<T>& x);
+template <class T>
 Vector<T> max(const Vector<T>& x, const Vector<T>& y);
 
 // A vector against a matrix: one value per row, or one per column

@@ -1,5 +1,5 @@
 // assay_pages ROOT chapter NAME OUT   spec/NAME/*.md -> OUT/NAME.cpp and OUT/NAME/CONCEPT.hpp
-// assay_pages ROOT index OUT          all pages, checked together -> OUT/chapters.cpp
+// assay_pages ROOT index OUT          all pages, checked together and against the lists -> OUT/chapters.cpp
 // assay_pages ROOT lists OUT          spec/*.tsv -> OUT/lists.cpp
 // assay_pages ROOT json ID            a page's front matter as JSON, on the standard output
 // ROOT is the folder that contains spec/. Exit codes: 0, 1 a page is wrong (printed one mistake a line), 2 usage.
@@ -11,6 +11,7 @@
 #include "spec/compiler/files.hpp"
 #include "spec/compiler/read_lists.hpp"
 #include "spec/json.hpp"
+#include "spec/report/changes.hpp"
 
 namespace assay::spec {
 namespace {
@@ -39,20 +40,31 @@ bool write_chapter(const std::string& root, const std::string& chapter, const st
   return true;
 }
 
+std::map<std::string, std::string> list_files(const std::string& root) {
+  std::map<std::string, std::string> files;
+  for (const std::string name : {"concepts", "claims", "traps", "mission", "changes"})
+    files[name] = read_file(root + "/spec/" + name + ".tsv");
+  return files;
+}
+
 bool write_index(const std::string& root, const std::string& out) {
   std::vector<Page> pages;
   bool good = true;
   for (const std::string& chapter : chapters_of(root)) good = compile_chapter(root, chapter, pages) && good;
   if (!good || !report(check_together(pages))) return false;
+  const ReadLists read = read_lists(list_files(root));
+  if (!report(read.mistakes)) return false;
+  for (const std::string& one : disagreements(read.lists, pages)) {
+    std::cerr << "spec: " << one << "\n";
+    good = false;
+  }
+  if (!good) return false;
   write_if_changed(out + "/chapters.cpp", chapter_index(chapters_of(root)));
   return true;
 }
 
 bool write_lists(const std::string& root, const std::string& out) {
-  std::map<std::string, std::string> files;
-  for (const std::string name : {"concepts", "claims", "traps", "mission", "changes"})
-    files[name] = read_file(root + "/spec/" + name + ".tsv");
-  const ReadLists read = read_lists(files);
+  const ReadLists read = read_lists(list_files(root));
   if (!report(read.mistakes)) return false;
   write_if_changed(out + "/lists.cpp", list_table_source(read.lists));
   return true;

@@ -79,6 +79,9 @@ CaseSpec read_cases(Reader& reader, const YAML::Node& node) {
   if (fields.count("profiles") && reader.is_sequence(fields["profiles"], "cases.profiles"))
     for (const auto& item : fields["profiles"]) {
       const std::string name = reader.identifier(item, "cases.profiles");
+      if (!name.empty() && !contains(value_profiles(), name))
+        reader.mistake(item, "cases.profiles",
+                       "unknown profile " + quoted(name) + ": expected one of " + join(value_profiles(), ", "));
       if (contains(cases.profiles, name))
         reader.mistake(item, "cases.profiles", "profile " + quoted(name) + " given twice");
       if (!name.empty()) cases.profiles.push_back(name);

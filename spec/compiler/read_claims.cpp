@@ -30,7 +30,11 @@ std::vector<BugSpec> read_bugs(Reader& reader, const YAML::Node& node, const std
     bug.name = entry.name;
     if (fields.count("says")) bug.says = reader.text(fields["says"], here + ".says");
     if (fields.count("effect")) bug.effect = reader.text(fields["effect"], here + ".effect");
-    if (fields.count("seen")) bug.seen = reader.texts(fields["seen"], here + ".seen");
+    if (fields.count("seen")) {
+      bug.seen = reader.texts(fields["seen"], here + ".seen");
+      if (bug.seen.empty() && fields["seen"].IsSequence())
+        reader.mistake(fields["seen"], here + ".seen", "expected where the bug was shipped or described, found none");
+    }
     if (fields.count("extra")) bug.extra = reader.text(fields["extra"], here + ".extra");
     if (fields.count("caught_by")) {
       bug.caught_by = reader.text(fields["caught_by"], here + ".caught_by");
@@ -39,6 +43,11 @@ std::vector<BugSpec> read_bugs(Reader& reader, const YAML::Node& node, const std
       if (!universal && !contains(names, bug.caught_by))
         reader.mistake(fields["caught_by"], here + ".caught_by",
                        "expected a claim of this page or universal.NAME, found " + quoted(bug.caught_by));
+      for (const ClaimSpec& claim : claims)
+        if (claim.id == page_id + "." + bug.caught_by && claim.on == "definition")
+          reader.mistake(fields["caught_by"], here + ".caught_by",
+                         "expected a claim on: target, found " + quoted(bug.caught_by) +
+                             ", which is on: definition and sees no subject");
     }
     if (fields.count("dies")) {
       for (const Entry& death : reader.entries(fields["dies"], here + ".dies")) {

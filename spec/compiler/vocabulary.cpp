@@ -67,6 +67,14 @@ const Words& tensor_types() {
   return words;
 }
 
+const Words& value_profiles() {
+  static const Words words = {"normal",      "uniform", "small_integers", "powers_of_two", "huge_logits",
+                              "heavy_tails", "ties",    "constant",       "positive",      "few_distinct",
+                              "nan_tail",    "neg_inf", "ascending",      "descending",    "cancelling",
+                              "equal_rows",  "tiny",    "signed_zeros",   "specials"};
+  return words;
+}
+
 bool is_reserved(const std::string& word) {
   static const Words words = {
       "alignas",     "alignof",  "and",        "and_eq",    "asm",       "auto",         "bitand",

@@ -22,6 +22,8 @@ const Words& wings();
 const Words& bug_contracts();
 const Words& bug_tiers();
 const Words& tensor_types();
+/// Of reference/core/profile.hpp; a test of the engine, which knows both, compares.
+const Words& value_profiles();
 
 /// Reserved in C++: an option or tensor may not have such a name, an option's value gets a trailing underscore in C++.
 bool is_reserved(const std::string& word);

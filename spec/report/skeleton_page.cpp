@@ -22,7 +22,7 @@ std::string own_op(const NewConcept& c) {
          "    y: { shape: [T, d], says: \"TODO\" }\n"
          "  # options:\n"
          "  #   NAME: { values: [default, other], says: \"...\" }\n"
-         "  #   eps:  { numbers: [1.0e-6, 0.0], says: \"...\" }\n"
+         "  #   eps:  { numbers: [1.0e-6, 1.0e-5, 0.01], says: \"...\" }\n"
          "cases:\n"
          "  sizes: { T: [0, 5], d: [1, 70] }\n"
          "  profiles: [normal, uniform, small_integers, powers_of_two, heavy_tails]\n"
@@ -43,10 +43,25 @@ std::string used_op(const NewConcept& c) {
          (profiles.empty() ? "" : "  profiles: [" + profiles + "]\n");
 }
 
+// A claim that sees a subject.
+std::string catcher(const NewConcept& c) {
+  for (const ClaimSpec& claim : c.claims)
+    if (claim.on == "target") return claim.id.substr(c.id().size() + 1);
+  return "universal.memory";
+}
+
 std::string bug(const NewConcept& c, const ListedTrap& trap) {
   return "  " + trap.name + ": { says: " + quoted(trap.says) + ", effect: \"TODO what its user sees\", seen: [" +
-         quoted(trap.seen) + "], caught_by: " + c.claims.front().id.substr(c.id().size() + 1) +
+         quoted(trap.seen) + "], caught_by: " + catcher(c) +
          ", dies: { fp32: structured, bf16: structured, fp16: structured } }\n";
+}
+
+// For whoever knows a bug that the lists do not.
+std::string example_bug(const NewConcept& c) {
+  return "# bugs:  what `dies` means is in CONTRIBUTING.md\n"
+         "#   NAME: { says: \"what the code does\", effect: \"what its user sees\", seen: [\"project#issue\"], "
+         "caught_by: " +
+         catcher(c) + ", dies: { fp32: structured, bf16: structured, fp16: generic } }\n";
 }
 
 }  // namespace
@@ -59,7 +74,7 @@ std::string new_page(const NewConcept& c) {
   for (const ClaimSpec& claim : c.claims)
     out += "  " + claim.id.substr(c.id().size() + 1) + ": { kind: " + claim.kind + ", on: " + claim.on +
            ", says: " + quoted(claim.says) + " }\n";
-  if (!c.traps.empty()) out += "bugs:\n";
+  out += c.traps.empty() ? example_bug(c) : "bugs:\n";
   for (const ListedTrap& trap : c.traps) out += bug(c, trap);
   return out +
          "---\n\n# TODO title\n\nTODO what it is for, in two sentences.\n\n"

@@ -53,9 +53,9 @@ struct Status {
   std::vector<Change> changes;
 };
 
-/// The files of the source tree this was built from: definitions (reference/CHAPTER/CONCEPT.cpp), vectors
-/// (vectors/CHAPTER/CONCEPT/*.safetensors), subjects and second opinions (conformance/CHAPTER/subject/OP.cpp and so
-/// on). The rest of the facts is the caller's.
+/// The files of the source tree this was built from, when it was configured: definitions
+/// (reference/CHAPTER/CONCEPT.cpp), vectors (vectors/CHAPTER/CONCEPT/*.safetensors), subjects and second opinions
+/// (conformance/CHAPTER/subject/OP.cpp and so on). The rest of the facts is the caller's.
 Facts tree_facts();
 
 /// The lists minus what is there.

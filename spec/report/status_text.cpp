@@ -23,14 +23,18 @@ struct Totals {
   }
   std::string text() const {
     return std::to_string(complete) + " of " + std::to_string(concepts) + " concepts complete, " +
-           std::to_string(pages) + " pages, " + std::to_string(claims.bound) + " of " + std::to_string(claims.listed) +
-           " claims bound, " + std::to_string(traps.dies) + " of " + std::to_string(traps.listed) + " bugs die";
+           std::to_string(pages) + " pages, " + of(claims.bound, claims.listed) + " claims bound, " +
+           of(traps.dies, traps.listed) + " bugs die";
+  }
+  static std::string of(int have, int listed) {
+    return std::to_string(have) + (listed ? " of " + std::to_string(listed) : "");
   }
 };
 
 std::string mark(bool there) { return there ? "yes" : "-"; }
 
 std::string ratio(int have, int listed, int changed) {
+  if (!listed) return have ? std::to_string(have) + " (none listed)" : "-";
   return std::to_string(have) + "/" + std::to_string(listed) +
          (changed ? " (" + std::to_string(changed) + " changed)" : "");
 }

@@ -33,7 +33,7 @@ claims:
   sign: { kind: exact, on: target, says: "odd", extra: "a toy" }
 bugs:
   no_eps: { says: "eps is missing", effect: "0/0", seen: ["toy#1"], caught_by: accuracy, dies: { fp32: structured } }
-  late: { says: "x is overwritten", effect: "x", seen: [], caught_by: universal.inputs_unchanged, dies: { bf16: generic, fp16: generic }, extra: "a toy" }
+  late: { says: "x is overwritten", effect: "x", seen: ["toy#2"], caught_by: universal.inputs_unchanged, dies: { bf16: generic, fp16: generic }, extra: "a toy" }
 ---
 
 # Toy norm

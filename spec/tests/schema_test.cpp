@@ -40,6 +40,7 @@ TEST(Schema, HasTheListsOfTheCompiler) {
   EXPECT_EQ(defs["dtype"]["enum"].get<Words>(), tensor_types());
   EXPECT_EQ(defs["bug"]["properties"]["dies"]["propertyNames"]["enum"].get<Words>(), bug_contracts());
   EXPECT_EQ(defs["bug"]["properties"]["dies"]["additionalProperties"]["enum"].get<Words>(), bug_tiers());
+  EXPECT_EQ(defs["cases"]["properties"]["profiles"]["items"]["enum"].get<Words>(), value_profiles());
   EXPECT_EQ(schema()["properties"]["wings"]["items"]["enum"].get<Words>(), wings());
 }
 

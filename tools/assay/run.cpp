@@ -72,8 +72,11 @@ void run_kill_table(const Arguments& a, Report& report) {
 
 void run_claims(const Arguments& a, Report& report) {
   const auto target = target_of(a.suite.target);
-  fmt::print("{} on {}, tier {} (z = {:.1f}), seed {}\n", a.suite.concept_glob, target->name(), a.tier,
+  const auto planted = planted_bug(a.suite.target);
+  fmt::print("{} on {}, tier {} (z = {:.1f}), seed {}\n",
+             planted && a.suite.concept_glob == "*" ? planted->page->id : a.suite.concept_glob, target->name(), a.tier,
              a.suite.run.tier_of.z(), a.suite.run.seed);
+  if (planted) fmt::print("planted: {}\n", planted->bug->says);
   Progress progress(a.files.verbose);
   report.results = run_suite(
       a.suite, *target,
@@ -82,7 +85,7 @@ void run_claims(const Arguments& a, Report& report) {
       },
       &report.waivers);
   progress.done();
-  report.not_offered = not_offered(a.suite, *target);
+  if (!planted) report.not_offered = not_offered(a.suite, *target);  // a bug is of one op, which is no lack
 }
 
 int run(Arguments& a) {

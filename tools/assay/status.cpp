@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 
 #include "conformance/engine/eval.hpp"
 #include "conformance/engine/planted.hpp"
@@ -25,9 +28,24 @@ void note_claims(const std::string& name, const RunOptions& options, spec::Facts
   }
 }
 
+/// The concepts with golden vectors below the folder this runs in, if that is the root of the project: what `assay
+/// vectors generate` has just written is not in the list that was compiled in.
+std::optional<std::set<std::string>> vectors_on_disk() {
+  namespace fs = std::filesystem;
+  if (!fs::exists("spec/page.schema.json") || !fs::is_directory("vectors")) return {};
+  std::set<std::string> ids;
+  for (const auto& file : fs::recursive_directory_iterator("vectors")) {
+    const fs::path folder = fs::relative(file.path().parent_path(), "vectors");
+    if (file.path().extension() == ".safetensors")
+      ids.insert(folder.parent_path().string() + "." + folder.filename().string());
+  }
+  return ids;
+}
+
 /// What is there, from the registries and from running it.
 spec::Facts gather(bool run) {
   spec::Facts facts = spec::tree_facts();
+  facts.vectors = vectors_on_disk().value_or(facts.vectors);
   for (const Claim& c : claims()) facts.claims_bound.insert(c.id);
   for (const Page& p : pages()) {
     for (const BugSpec& b : p.bugs) {

@@ -76,6 +76,24 @@ std::string kill_summary(const Report& report) {
   return s;
 }
 
+/// Who caught a planted bug, and whether its page's claim did.
+std::string planted_line(const Report& report, const PlantedBug& planted) {
+  const Counts c = count(report.results);
+  std::string s = c.failed > 0 ? fmt::format("{} is caught by {} of {} claims", report.options.target, c.failed,
+                                             c.failed + c.passed)
+                               : report.options.target + " SURVIVES: no claim that ran noticed it";
+  const auto own = std::find_if(report.results.begin(), report.results.end(),
+                                [&planted](const Result& r) { return r.claim == planted.claim; });
+  if (own == report.results.end())
+    s += fmt::format("; {}, which its page names, did not run", planted.claim);
+  else if (own->verdict == Result::Verdict::failed)
+    s += fmt::format("; {}, which its page names, is one of them", planted.claim);
+  else if (planted.declared)
+    s += fmt::format("; its page says that {} catches it", planted.claim);
+  if (!planted.declared) s += fmt::format("; its page does not say that it dies in {}", planted.contract);
+  return s + "\n";
+}
+
 std::string last_line(const Report& report) {
   const Counts c = count(report.results);
   std::string s = fmt::format("\n{} passed, {} failed, {} waived, {} not offered, {} broken; {} cases in {:.1f} s\n",
@@ -89,11 +107,7 @@ std::string last_line(const Report& report) {
   }
   if (c.passed + c.waived + c.failed + c.broken == 0)
     s += "nothing ran: the target offers no case of the chosen claims\n";
-  if (report.options.target.starts_with("planted:")) {
-    s += c.failed > 0
-             ? fmt::format("{} is caught by {} of {} claims\n", report.options.target, c.failed, c.failed + c.passed)
-             : fmt::format("{} SURVIVES: no claim that ran noticed it\n", report.options.target);
-  }
+  if (const auto planted = planted_bug(report.options.target)) s += planted_line(report, *planted);
   return s;
 }
 
@@ -132,9 +146,7 @@ std::string kill_heading() {
 }
 
 std::string kill_line(const Kill& k) {
-  const std::string what = k.dead    ? "dies      " + k.by_case
-                           : k.inert ? "NO BUG    it changed no output bit on " + std::to_string(k.cases) + " cases"
-                                     : "SURVIVES  " + k.what;
+  const std::string what = k.dead ? "dies      " + k.by_case : k.inert ? "NO BUG    " + k.what : "SURVIVES  " + k.what;
   return fmt::format("{:16} {:26} {:8} {:10} {:36} {}", k.op, k.bug, k.contract, k.tier, k.claim, what);
 }
 

@@ -4,6 +4,8 @@
 
 #include "conformance/engine/planted.hpp"
 #include "conformance/engine/tests/fake_target.hpp"
+#include "reference/core/profile.hpp"
+#include "spec/compiler/vocabulary.hpp"
 
 namespace assay {
 namespace {
@@ -36,6 +38,31 @@ TEST(Run, AClaimThatComparesNothingFails) {
   EXPECT_EQ(r.failure.what, "the property compared nothing");
 }
 
+TEST(Run, ARequirementSaysWhatItGot) {
+  FakeTarget target;
+  const Result r = ask([](Check& check) { check.require(false, "written to fail", 0.5); }, target);
+  EXPECT_EQ(r.failure.got, "0.5");
+}
+
+TEST(Run, AClaimOnTargetThatNeverRunsItIsBroken) {
+  FakeTarget target;
+  const Result r = ask([](Check& check) { check.require(true, "compared, but not the target's answer"); }, target);
+  EXPECT_EQ(r.verdict, Result::Verdict::broken);
+  EXPECT_EQ(r.reason, "no case ran the target, though the claim is on: target");
+}
+
+TEST(Run, AClaimOnDefinitionHasNoTarget) {
+  FakeTarget target;
+  const Claim& known = claim("softmax.safe.grad_sum0");
+  ASSERT_EQ(known.spec->on, "definition");
+  const Property property = [](Check& check) { check.run(check.call()); };
+  const Result r = run_claim({"softmax.safe.own", property, known.spec, known.page}, *known.page, target,
+                             parse_contract("fp64"), options());
+  EXPECT_EQ(r.verdict, Result::Verdict::failed);
+  EXPECT_EQ(r.failure.what.rfind("error: a claim on: definition asks for the target: expected on: target", 0), 0U)
+      << r.failure.what;
+}
+
 TEST(Run, AClaimThatIsNeverOfferedHasNotPassed) {
   FakeTarget target;
   const Result r = ask([](Check& check) { check.need("log_p"); }, target);
@@ -51,7 +78,12 @@ TEST(Run, ShrinksToTheSmallestCase) {
 
 TEST(Run, OptionsThatTheTargetLacksAreNotDrawn) {
   FakeTarget target;  // sink=logit is not offered
-  const Result r = ask([](Check& check) { check.require(check.c["sink"] == 0, "no sink"); }, target);
+  const Result r = ask(
+      [](Check& check) {
+        check.run(check.call());
+        check.require(check.c["sink"] == 0, "no sink");
+      },
+      target);
   EXPECT_EQ(r.verdict, Result::Verdict::passed);
   EXPECT_EQ(r.drawn.count("sink=logit"), 0U);
   EXPECT_GT(r.drawn.at("empty_row=uniform"), 0);
@@ -103,6 +135,16 @@ TEST(Suite, GlobsThatMatchNothingAreErrors) {
   EXPECT_THROW(plan(o, target), Error);
 }
 
+/// The bugs of a page, changed for the length of a test.
+struct Bugs {
+  std::vector<BugSpec>& now = const_cast<Page&>(page("softmax.safe")).bugs;
+  std::vector<BugSpec> kept = now;
+  Bugs() = default;
+  ~Bugs() { now = kept; }
+  Bugs(const Bugs&) = delete;
+  Bugs& operator=(const Bugs&) = delete;
+};
+
 PlantedCell cell(const BugSpec& bug) {
   const Claim& c = claim("softmax.safe.accuracy");
   return {c.page, &bug, &c, {"fp32", "structured"}};
@@ -123,6 +165,38 @@ TEST(Planted, ABugThatItsClaimDoesNotSeeSurvives) {
   EXPECT_FALSE(k.inert) << "its outputs differ from the honest subject's";
 }
 
+TEST(Planted, ABugThatTheSubjectNeverAsksFor) {
+  Bugs bugs;
+  bugs.now.push_back({"mispelt", "s", "e", "accuracy", {"here"}, {{"fp32", "structured"}}, ""});
+  const Kill k = run_cell(cell(bugs.now.back()), options());
+  EXPECT_TRUE(k.inert);
+  EXPECT_NE(k.what.find("subject/softmax.cpp never asks s.bug(\"mispelt\")"), std::string::npos) << k.what;
+}
+
+TEST(Planted, ASubjectThatAsksForABugOfNoPage) {
+  Bugs bugs;
+  std::erase_if(bugs.now, [](const BugSpec& b) { return b.name == "finite_mask"; });
+  const Claim& c = claim("softmax.safe.accuracy");
+  const auto target = make_target("subject:fp32");
+  const Result r = run_claim(c, *c.page, *target, parse_contract("fp32"), options("quick"));
+  EXPECT_EQ(r.verdict, Result::Verdict::failed);
+  EXPECT_EQ(r.failure.what.rfind("error: the subject of softmax asks for a bug that is not on the op's page", 0), 0U)
+      << r.failure.what;
+  EXPECT_NE(r.failure.what.find("found finite_mask"), std::string::npos) << r.failure.what;
+}
+
+TEST(Planted, AClaimOnDefinitionsCatchesNoBug) {
+  Bugs bugs;
+  bugs.now.at(0).caught_by = "universal.flow";
+  EXPECT_THROW(planted_cells("softmax.safe"), Error);
+}
+
+TEST(Pages, ProfilesAreThoseOfTheReference) {
+  spec::Words names;
+  for (const Profile p : all_profiles()) names.emplace_back(name(p));
+  EXPECT_EQ(spec::value_profiles(), names);
+}
+
 TEST(Planted, ABugThatChangesNoBitIsNone) {
   const Claim& c = claim("softmax.safe.single");  // one column: there is no slice, nor a sum that could stagnate
   for (const BugSpec& bug : page("softmax.safe").bugs) {
@@ -130,6 +204,7 @@ TEST(Planted, ABugThatChangesNoBitIsNone) {
     const Kill k = run_cell({c.page, &bug, &c, {"fp32", "structured"}}, options());
     EXPECT_FALSE(k.dead);
     EXPECT_TRUE(k.inert) << k.what;
+    EXPECT_EQ(k.what.find("never asks"), std::string::npos) << k.what;
   }
 }
 

@@ -178,6 +178,10 @@ void off_beyond_double(Eval<T>& e) {  // what double cannot show, Wide does
   }
 }
 template <class T>
+void third_in_double(Eval<T>& e) {
+  e.out("y", (1 / 3.0) * (3.0 * rms(e)));  // the quotient is rounded, and Bound does not know
+}
+template <class T>
 void previous_row(Eval<T>& e) {
   Matrix<T> y = rms(e);
   for (Index t = 1; t < y.rows(); ++t) {
@@ -221,6 +225,12 @@ TEST(Universal, SecondOpinionSeesInWideWhatDoubleCannotShow) {
   const Result r = ask("second_opinion", *reference);
   EXPECT_EQ(r.verdict, Result::Verdict::failed);
   EXPECT_EQ(r.failure.what, "|definition in Wide - second opinion|, output y");
+}
+TEST(Universal, SecondOpinionNamesArithmeticInDouble) {
+  REPLACE(third_in_double);
+  const Result r = ask("second_opinion", *reference);
+  EXPECT_EQ(r.verdict, Result::Verdict::failed);
+  EXPECT_NE(r.failure.what.find("in double instead of T"), std::string::npos) << r.failure.what;
 }
 TEST(Universal, FlowSeesAnotherRow) {
   REPLACE(previous_row);

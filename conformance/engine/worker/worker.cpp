@@ -123,7 +123,7 @@ struct Worker::Impl {
     memory->write_request(r, command, all);
     Reply reply = exchange(r, all);
     if (reply.kind != Reply::Kind::ok || command != Command::run) return reply;
-    reply.message.clear();
+    reply.note = std::exchange(reply.message, {});
     memory->inspect(all, r, reply);
     reply.outputs = memory->outputs(all);
     return reply;

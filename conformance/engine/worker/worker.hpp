@@ -62,6 +62,7 @@ struct Reply {
   };
   Kind kind = Kind::ok;
   std::string message;          ///< a sentence; empty when ok
+  std::string note;             ///< of an accepted call: what the target left in the error buffer
   std::vector<Buffer> outputs;  ///< as requested, with bytes; filled when ok, input_written and output_gap_written
   double seconds = 0;           ///< inside the target
   std::string log;              ///< what the target printed (stdout and stderr), at most the last 4096 bytes

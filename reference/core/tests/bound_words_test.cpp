@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "reference/core/math.hpp"
 #include "reference/core/tests/bound_testing.hpp"
 #include "reference/core/vocabulary.hpp"
 #include "reference/softmax/safe.hpp"
@@ -54,6 +55,22 @@ TEST_F(BoundWords, ValuesAreTheDoubleReadings) {
     };
     expect_same(norm(bx), norm(x));
   }
+}
+
+TEST_F(BoundWords, SqrtIsAWordOfEveryReading) {
+  for (const double x : {0.0, 2.0, 9.0, 0.25, 1000.0}) {
+    const double root = math::sqrt(x);
+    EXPECT_EQ(sqrt(Vector<double>{x})[0], root);
+    const Bound b = sqrt(Vector<Bound>{x})[0];
+    EXPECT_EQ(b.v, root);
+    EXPECT_EQ(b.w == 0, std::fma(root, root, -x) == 0) << x << ": exact where the root is";
+    EXPECT_EQ(sqrt(Vector<Flow>{x})[0].v, root);
+    EXPECT_EQ(sqrt(Vector<Count>{x})[0].v, root);
+    EXPECT_EQ(sqrt(Vector<Wide>{x})[0].hi, root);
+  }
+  const Dual d = sqrt(Vector<Dual>{Dual{Bound(9), Bound(1)}})[0];
+  EXPECT_EQ(d.v.v, 3);
+  EXPECT_EQ(d.d.v, 1.0 / 6);
 }
 
 TEST_F(BoundWords, AStaleShiftFollowsLateAndCarriesNoError) {

@@ -79,6 +79,11 @@ T log(const T& x) {
   return log(x);
 }
 template <class T>
+T sqrt(const T& x) {
+  using assay::sqrt;
+  return sqrt(x);
+}
+template <class T>
 T max(const T& x, const T& y) {
   using assay::max;
   return max(x, y);
@@ -131,6 +136,7 @@ double inv_std_eps_outside(const double* c, Index n, Index stride, const double&
 double exp(const double& x);
 double exp2(const double& x);
 double log(const double& x);
+double sqrt(const double& x);
 double max(const double& x, const double& y);
 void exp(const Matrix<double>& x, Index i, Matrix<double>& z);
 void sub(const Matrix<double>& x, Index i, const double& a, Matrix<double>& z);

@@ -205,6 +205,10 @@ Vector<T> log(const Vector<T>& x) {
   return words::map(x, [](const T& a) { return prim::log(a); });
 }
 template <class T>
+Vector<T> sqrt(const Vector<T>& x) {
+  return words::map(x, [](const T& a) { return prim::sqrt(a); });
+}
+template <class T>
 Vector<T> max(const Vector<T>& x, const Vector<T>& y) {
   return words::map2("max", x, y, [](const T& a, const T& b) { return prim::max(a, b); });
 }
@@ -424,6 +428,7 @@ Matrix<double> values(const Matrix<T>& x) {
   template Vector<T> exp(const Vector<T>&);                                                                         \
   template Matrix<T> exp2(const Matrix<T>&);                                                                        \
   template Vector<T> log(const Vector<T>&);                                                                         \
+  template Vector<T> sqrt(const Vector<T>&);                                                                        \
   template Vector<T> max(const Vector<T>&, const Vector<T>&);                                                       \
   template Matrix<T> add_rows(const Matrix<T>&, const Vector<T>&);                                                  \
   template Matrix<T> sub_rows(const Matrix<T>&, const Vector<T>&);                                                  \

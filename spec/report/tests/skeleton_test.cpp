@@ -82,6 +82,21 @@ TEST(Skeleton, TheCodeCompiles) {
   }
 }
 
+// Without a bug in the lists, the page shows what one looks like; uncommented, it compiles.
+TEST(Skeleton, ABugIsShown) {
+  std::string page = written(skeleton("norm/toy").front().content);
+  const std::string shown[] = {"# bugs:  what `dies` means is in CONTRIBUTING.md\n", "\n#   NAME: {"},
+                    as[] = {"bugs:\n", "\n  name: {"};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::size_t at = page.find(shown[i]);
+    ASSERT_NE(at, std::string::npos) << page;
+    page.replace(at, shown[i].size(), as[i]);
+  }
+  const Compiled compiled = compile("spec/norm/toy.md", page);
+  for (const Mistake& mistake : compiled.mistakes) ADD_FAILURE() << mistake.text();
+  EXPECT_EQ(compiled.page.bugs.size(), 1u);
+}
+
 TEST(Skeleton, NothingIsOverwritten) {
   const Scratch scratch;
   write_if_changed(scratch.root / "conformance/norm/subject/norm_toy.cpp", "mine");

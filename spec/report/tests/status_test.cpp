@@ -80,6 +80,16 @@ TEST(Status, ChangesAreCountedAndNotAsked) {
   EXPECT_NE(status_text(all, "norm.rms").find("the same"), std::string::npos);
 }
 
+TEST(Status, WhatNoListHasIsSaid) {
+  const Status all = toy_status(
+      [](Lists& l, Page&, Facts&) { l.concepts.erase(l.concepts.begin()), l.claims.clear(), l.traps.clear(); });
+  const std::string text = status_text(all, "norm.rms");
+  EXPECT_NE(text.find("2 (none listed)"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 (none listed)"), std::string::npos) << text;
+  EXPECT_NE(status_text(all).find("1 of 1 concepts complete, 1 pages, 2 claims bound, 1 bugs die"), std::string::npos)
+      << status_text(all);
+}
+
 TEST(Status, APageWithoutAnOpNeedsNoSubject) {
   const Status all = toy_status([](Lists&, Page& p, Facts& f) {
     p.has_op = false;

@@ -36,6 +36,9 @@ TEST(AssayRun, Fails) {
   EXPECT_EQ(second.code, 1);
   EXPECT_NE(second.text.find(" 1 cases"), std::string::npos) << second.text;
   expect(bug + "--claim softmax.safe.single", 0, "SURVIVES: no claim that ran noticed it");
+  expect(bug + "--claim softmax.safe.single", 0, "softmax.safe.accuracy, which its page names, did not run");
+  EXPECT_NE(ran.text.find("; softmax.safe.accuracy, which its page names, is one of them\n"), std::string::npos);
+  EXPECT_EQ(ran.text.find("not offered by"), std::string::npos) << "a bug is of one op";
 }
 
 TEST(AssayRun, RefusesWrongUsage) {
@@ -58,6 +61,18 @@ TEST(AssayRun, RefusesWrongUsage) {
   expect(reference + "--case T=1 --cases 5", 2, "excludes");
   expect(reference + "--json /no/such/folder/x.json", 2, "an existing folder");
   expect("assay", 2, "subcommand");
+}
+
+TEST(AssayStatus, VectorsAreThoseOnDisk) {
+  const Folder f;
+  const std::string status = "cd " + f.path + " && assay status --no-run --concept norm.rms";
+  EXPECT_EQ(shell(status).text.find("missing  vectors"), std::string::npos) << "no project: what was there when built";
+  std::filesystem::create_directories(f.path + "/spec");
+  std::filesystem::create_directories(f.path + "/vectors/norm/rms");
+  std::ofstream(f.path + "/spec/page.schema.json") << "{}";
+  expect(status, 0, "missing  vectors: vectors/norm/rms");
+  std::ofstream(f.path + "/vectors/norm/rms/x.safetensors") << "";
+  EXPECT_EQ(shell(status).text.find("missing  vectors"), std::string::npos);
 }
 
 TEST(AssayRun, NothingRan) {
