@@ -49,17 +49,15 @@ bool has_tokens(const OpSpec& op, std::string_view input) {
 
 /// The rows [first, last) of a call: every tensor that has the op's row symbol first is cut, the others stay whole.
 Tensors cut(const Tensors& tensors, const OpSpec& op, Index first, Index last) {
-  Tensors part;
-  for (const Named& t : tensors.all()) {
-    Tensor<double> value = t.value;
+  Tensors part = tensors;
+  for (Named& t : part.all()) {
     const auto spec =
         std::find_if(op.inputs.begin(), op.inputs.end(), [&](const TensorSpec& s) { return s.name == t.name; });
-    if (spec != op.inputs.end() && !spec->shape.empty() && spec->shape[0] == op.rows) {
-      Shape shape = value.shape();
-      shape[0] = last - first;
-      value = Tensor<double>(value.storage(), value.data() + first * value.strides()[0], shape, value.strides());
-    }
-    part.set(t.name, value, t.format);
+    if (spec == op.inputs.end() || spec->shape.empty() || spec->shape[0] != op.rows) continue;
+    Shape shape = t.value.shape();
+    shape[0] = last - first;
+    double* const at = t.value.data() + first * t.value.strides()[0];
+    t.value = Tensor<double>(t.value.storage(), at, std::move(shape), t.value.strides());
   }
   return part;
 }
@@ -75,7 +73,7 @@ void run(const Definition& d, Eval<T>& e) {
 }
 
 /// About this many elements per block: a block's intermediates stay in the cache.
-constexpr Index block_elements = 8192;
+constexpr Index block_elements = 16384;
 
 }  // namespace
 
@@ -173,10 +171,12 @@ std::map<std::string, Tensor<T>> evaluate(const Call& call, const Tensors& direc
   std::map<std::string, Tensor<T>> whole;
   std::mutex mutex;
   const Reading at_caller = reading();
-  parallel_for(rows, grain, [&](Index first, Index last) {
+  const Index threads = thread_count(), blocks = (rows / grain + threads) / threads * threads;  // even work for all
+  parallel_for(blocks, 1, [&](Index block, Index) {
+    const Index first = block * rows / blocks, last = (block + 1) * rows / blocks;
+    if (first == last) return;
     const ReadingScope scope(at_caller);
-    Call part = call;
-    part.inputs = cut(call.inputs, op, first, last);
+    const Call part{call.op, call.contract, call.options, cut(call.inputs, op, first, last)};
     Eval<T> e(part);
     e.directions = cut(directions, op, first, last);
     run(definition, e);

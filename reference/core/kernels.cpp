@@ -89,7 +89,6 @@ double sum_squares(const double* x, Index n, Index stride) { return table().sum_
 double sum_products(const double* x, Index x_stride, const double* y, Index y_stride, Index n) {
   return table().sum_products(x, x_stride, y, y_stride, n);
 }
-double sum_squared_deviations(const double* x, double m, Index n) { return table().sum_squared_deviations(x, m, n); }
 double max(const double* x, Index n, Index stride) { return table().max(x, n, stride); }
 
 void center(const double* x, double m, double* y, Index n) { table().center(x, m, y, n); }
@@ -102,8 +101,8 @@ void multiply(const double* x, const double* y, double* z, Index n) { table().mu
 void scale_multiply(const double* x, double r, const double* w, double* y, Index n) {
   table().scale_multiply(x, r, w, y, n);
 }
-void normalize(const double* x, double m, double r, const double* w, const double* b, double* y, Index n) {
-  table().normalize(x, m, r, w, b, y, n);
+void scale_multiply_add(const double* x, double r, const double* w, const double* b, double* y, Index n) {
+  table().scale_multiply_add(x, r, w, b, y, n);
 }
 void subtract_exp(const double* x, double m, double* y, Index n) { table().subtract_exp(x, m, y, n); }
 double subtract_exp_sum(const double* x, double m, double* y, Index n) { return table().subtract_exp_sum(x, m, y, n); }

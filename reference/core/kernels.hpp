@@ -19,11 +19,12 @@ void matmul(const double* a, Index a_rs, Index a_cs, const double* b, Index b_rs
 void matmul_serial(const double* a, Index a_rs, Index a_cs, const double* b, Index b_rs, Index b_cs, double* c,
                    Index c_rs, Index m, Index n, Index k);
 
-/// The one sum of `double` used by every sum, mean and norm. Eight lanes (S, E), all +0; element i goes to lane i mod
-/// 8: (S, e) = two_sum(S, x[i]), E += e. Then the lanes are joined: (t, c) = (S0, +0); for l = 1..7: (t, e) =
-/// two_sum(t, S_l), c += e; for l = 0..7: c += E_l. The sum is t + c where c is finite, and t otherwise.
+/// The one sum of `double` used by every sum, mean and norm. Sixteen lanes (S, E), all +0; element i goes to lane i mod
+/// 16: (S, e) = two_sum(S, x[i]), E += e. Then the lanes are joined by halves: for h = 8, 4, 2, 1, for l < h:
+/// (S_l, e) = two_sum(S_l, S_{l+h}), E_l = (E_l + E_{l+h}) + e. The sum is S_0 + E_0 where E_0 is finite, and S_0
+/// otherwise.
 ///
-/// |error| <= u |sum| + g^2 sum |x|, g = (n / 8 + 16) u, u = 2^-53 (Ogita, Rump, Oishi 2005, Prop. 4.5): below 2u
+/// |error| <= u |sum| + g^2 sum |x|, g = (n / 16 + 16) u, u = 2^-53 (Ogita, Rump, Oishi 2005, Prop. 4.5): below 2u
 /// relative for terms of one sign. n = 0 gives +0; the sum of -0 alone is +0. A NaN, or infinities of both signs, give
 /// NaN; infinities of one sign give that infinity. A partial sum of a lane or of the join that overflows counts as an
 /// infinity, even where later terms would cancel it.
@@ -53,10 +54,8 @@ void multiply(const double* x, const double* y, double* z, Index n);
 
 /// y[i] = (x[i] * r) * w[i]
 void scale_multiply(const double* x, double r, const double* w, double* y, Index n);
-/// y[i] = ((x[i] - m) * r) * w[i] + b[i]
-void normalize(const double* x, double m, double r, const double* w, const double* b, double* y, Index n);
-/// sum of (x[i] - m)^2: `sum_squares` of `center`
-double sum_squared_deviations(const double* x, double m, Index n);
+/// y[i] = (x[i] * r) * w[i] + b[i]
+void scale_multiply_add(const double* x, double r, const double* w, const double* b, double* y, Index n);
 /// y[i] = exp(x[i] - m)
 void subtract_exp(const double* x, double m, double* y, Index n);
 /// The same, and returns `sum` of y.

@@ -1,6 +1,8 @@
 #include "reference/core/parallel.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <exception>
@@ -26,14 +28,30 @@ int wanted_threads() {
 }
 
 struct Job {
-  Index n, grain;
+  const Index n, grain;
   const std::function<void(Index, Index)>& body;
-  Index next = 0;            // first element of the next range
-  int running = 0;           // ranges begun and not ended
-  std::exception_ptr error;  // the first one
+  std::atomic<Index> next{0};  // first element of the next range
+  std::atomic<int> guests{0};  // pool threads that take ranges of it
+  std::exception_ptr error{};  // the first one, under the pool's mutex
 };
 
-/// The callers' helpers: threads that wait for a job and take ranges of it, as the caller does.
+/// Whether `ready` holds within about 20 us, less than it takes to sleep and be woken.
+template <class F>
+bool soon(const F& ready) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(20);
+  do {
+    for (int i = 0; i < 64; ++i) {
+      if (ready()) return true;
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#endif
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return ready();
+}
+
+/// The callers' helpers: threads that wait for a job and take ranges of it, as the caller does. A range costs one
+/// atomic addition; only coming and going take the mutex.
 class Pool {
  public:
   explicit Pool(int threads) {
@@ -50,52 +68,57 @@ class Pool {
 
   /// False, and nothing done, if another job is under way.
   bool run(Job& job) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    if (job_) return false;
-    job_ = &job;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (job_) return false;
+      job_ = &job;
+      ++posted_;
+    }
     wake_.notify_all();
-    take_ranges(job, lock);
-    done_.wait(lock, [&] { return job.running == 0; });
+    take_ranges(job);
+    soon([&] { return job.guests == 0; });
+    std::unique_lock<std::mutex> lock(mutex_);
+    done_.wait(lock, [&] { return job.guests == 0; });
     job_ = nullptr;
     return true;
   }
 
  private:
   void serve() {
-    std::unique_lock<std::mutex> lock(mutex_);
+    unsigned seen = 0;
     for (;;) {
+      soon([&] { return posted_ != seen; });
+      std::unique_lock<std::mutex> lock(mutex_);
       wake_.wait(lock, [this] { return stop_ || (job_ && job_->next < job_->n); });
       if (stop_) return;
-      take_ranges(*job_, lock);
+      seen = posted_;
+      Job& job = *job_;
+      ++job.guests;
+      lock.unlock();
+      take_ranges(job);
+      lock.lock();
+      if (--job.guests == 0) done_.notify_all();
     }
   }
 
-  void take_ranges(Job& job, std::unique_lock<std::mutex>& lock) {
-    while (job.next < job.n) {
-      const Index first = job.next, last = job.n - first > job.grain ? first + job.grain : job.n;
-      job.next = last;
-      ++job.running;
-      lock.unlock();
-      std::exception_ptr error;
-      inside_body = true;
+  void take_ranges(Job& job) {
+    inside_body = true;
+    for (Index first = job.next.fetch_add(job.grain); first < job.n; first = job.next.fetch_add(job.grain)) {
       try {
-        job.body(first, last);
+        job.body(first, job.n - first > job.grain ? first + job.grain : job.n);
       } catch (...) {
-        error = std::current_exception();
-      }
-      inside_body = false;
-      lock.lock();
-      if (error) {
-        if (!job.error) job.error = error;
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (!job.error) job.error = std::current_exception();
         job.next = job.n;
       }
-      if (--job.running == 0 && job.next >= job.n) done_.notify_all();
     }
+    inside_body = false;
   }
 
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   Job* job_ = nullptr;
+  std::atomic<unsigned> posted_{0};  // jobs so far
   bool stop_ = false;
   std::vector<std::thread> threads_;
 };
@@ -122,7 +145,7 @@ void parallel_for(Index n, Index grain, const std::function<void(Index first, In
     return;
   }
   static Pool pool(thread_count());
-  Job job{n, grain, body, 0, 0, nullptr};
+  Job job{n, grain, body};
   if (!pool.run(job)) {
     run_here(n, grain, body);
     return;

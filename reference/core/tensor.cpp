@@ -1,6 +1,61 @@
 #include "reference/core/tensor.hpp"
 
 namespace assay {
+namespace detail {
+namespace {
+
+constexpr std::align_val_t line{64};
+
+/// What a thread dropped, the latest last. Only blocks that malloc is slow for and a cache may hold.
+struct Dropped {
+  static constexpr std::size_t most = 16, least_bytes = 4096, most_bytes = 1 << 20;
+  struct Block {
+    void* memory;
+    std::size_t bytes;
+  };
+  std::vector<Block> blocks;
+  ~Dropped() {
+    for (const Block& b : blocks) ::operator delete(b.memory, line);
+    gone = true;
+  }
+  static bool keeps(std::size_t bytes) { return !gone && bytes >= least_bytes && bytes <= most_bytes; }
+  static thread_local bool gone;  // the thread is ending
+};
+thread_local bool Dropped::gone = false;
+thread_local Dropped dropped;
+
+}  // namespace
+
+void* take_memory(std::size_t bytes) {
+  if (Dropped::keeps(bytes)) {
+    auto& blocks = dropped.blocks;
+    for (std::size_t i = blocks.size(); i-- > 0;) {
+      if (blocks[i].bytes != bytes) continue;
+      void* const memory = blocks[i].memory;
+      blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(i));
+      return memory;
+    }
+  }
+  return ::operator new(bytes, line);
+}
+
+void drop_memory(void* memory, std::size_t bytes) {
+#if !defined(__SANITIZE_ADDRESS__)  // which wants to see every block freed
+  if (Dropped::keeps(bytes)) {
+    auto& blocks = dropped.blocks;
+    if (blocks.size() == Dropped::most) {
+      ::operator delete(blocks.front().memory, line);
+      blocks.erase(blocks.begin());
+    }
+    blocks.reserve(Dropped::most);  // dropping memory cannot fail later
+    blocks.push_back({memory, bytes});
+    return;
+  }
+#endif
+  ::operator delete(memory, line);
+}
+
+}  // namespace detail
 
 std::string to_string(const Shape& shape) {
   std::string s = "[";

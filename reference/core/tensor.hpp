@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <memory>
+#include <new>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "reference/core/error.hpp"
@@ -21,6 +24,24 @@ Index count(const Shape& shape);
 /// is 0. Throws what count throws.
 Shape dense_strides(const Shape& shape);
 
+namespace detail {
+/// Memory on a cache line of its own: vector loads never straddle two lines. A thread keeps what it dropped last, so a
+/// chain of words finds its storage in the cache.
+void* take_memory(std::size_t bytes);
+void drop_memory(void* memory, std::size_t bytes);
+
+/// Storage of n elements, for whoever writes every one: numbers hold garbage.
+template <class T>
+std::shared_ptr<T[]> allocate(Index n) {
+  if (n < 0 || n > std::numeric_limits<Index>::max() / static_cast<Index>(sizeof(T))) throw std::bad_array_new_length();
+  const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(T);
+  T* const data = static_cast<T*>(take_memory(bytes));
+  if constexpr (!std::is_trivially_default_constructible_v<T>) std::uninitialized_default_construct_n(data, n);
+  static_assert(std::is_trivially_destructible_v<T>);
+  return std::shared_ptr<T[]>(data, [bytes](T* p) { drop_memory(p, bytes); });
+}
+}  // namespace detail
+
 // Vector, Matrix and Tensor are handles on shared storage with strides: copying one is cheap and does not copy
 // elements, a transpose or a row is a view. By convention a function never writes to its arguments; it fills what it
 // allocates itself.
@@ -30,8 +51,7 @@ template <class T>
 class Vector {
  public:
   Vector() = default;
-  explicit Vector(Index n, const T& value = T())
-      : size_(n), own_(new T[static_cast<std::size_t>(n)]), data_(own_.get()) {
+  explicit Vector(Index n, const T& value = T()) : size_(n), own_(detail::allocate<T>(n)), data_(own_.get()) {
     for (Index i = 0; i < n; ++i) data_[i] = value;
   }
   Vector(std::initializer_list<T> values) : Vector(static_cast<Index>(values.size())) {
@@ -40,7 +60,7 @@ class Vector {
   }
   /// For whoever writes every element.
   static Vector uninitialised(Index n) {
-    std::shared_ptr<T[]> own(new T[static_cast<std::size_t>(n)]);
+    std::shared_ptr<T[]> own = detail::allocate<T>(n);
     T* const data = own.get();
     return {std::move(own), data, n, 1};
   }
@@ -66,16 +86,12 @@ class Matrix {
  public:
   Matrix() = default;
   Matrix(Index rows, Index cols, const T& value = T())
-      : rows_(rows),
-        cols_(cols),
-        row_stride_(cols),
-        own_(new T[static_cast<std::size_t>(rows * cols)]),
-        data_(own_.get()) {
+      : rows_(rows), cols_(cols), row_stride_(cols), own_(detail::allocate<T>(rows * cols)), data_(own_.get()) {
     for (Index i = 0; i < rows * cols; ++i) data_[i] = value;
   }
   /// For whoever writes every element.
   static Matrix uninitialised(Index rows, Index cols) {
-    std::shared_ptr<T[]> own(new T[static_cast<std::size_t>(rows * cols)]);
+    std::shared_ptr<T[]> own = detail::allocate<T>(rows * cols);
     T* const data = own.get();
     return {std::move(own), data, rows, cols, cols, 1};
   }
@@ -117,13 +133,13 @@ class Tensor {
   explicit Tensor(Shape shape, const T& value = T())
       : shape_(std::move(shape)),
         strides_(dense_strides(shape_)),
-        own_(new T[static_cast<std::size_t>(count(shape_))]),
+        own_(detail::allocate<T>(count(shape_))),
         data_(own_.get()) {
     for (Index i = 0, n = count(shape_); i < n; ++i) data_[i] = value;
   }
   /// For whoever writes every element.
   static Tensor uninitialised(Shape shape) {
-    std::shared_ptr<T[]> own(new T[static_cast<std::size_t>(count(shape))]);
+    std::shared_ptr<T[]> own = detail::allocate<T>(count(shape));
     T* const data = own.get();
     Shape strides = dense_strides(shape);
     return {std::move(own), data, std::move(shape), std::move(strides)};

@@ -11,7 +11,8 @@
 
 // The words definitions are written in. Each is compiled once per reading (reference/core/vocabulary/), so a definition
 // costs little to compile; what a word means for a reading is stated there, once. Shapes: X [rows, cols]; "rows" are
-// tokens. A word throws Error naming both shapes if they do not fit.
+// tokens. A word throws Error naming both shapes if they do not fit. Where a word takes its matrix by value it writes
+// into it if nobody else holds it: a chain of words over temporaries fills one matrix.
 namespace assay {
 
 /// 1 keeps, 0 removes; an empty mask (Mask()) keeps everything.
@@ -67,7 +68,7 @@ Matrix<T> operator+(double s, const Matrix<T>& x);
 template <class T>
 Vector<T> operator+(double s, const Vector<T>& x);
 template <class T>
-Matrix<T> exp(const Matrix<T>& x);
+Matrix<T> exp(Matrix<T> x);
 template <class T>
 Vector<T> exp(const Vector<T>& x);
 template <class T>
@@ -81,17 +82,21 @@ Vector<T> max(const Vector<T>& x, const Vector<T>& y);
 
 // A vector against a matrix: one value per row, or one per column
 template <class T>
-Matrix<T> add_rows(const Matrix<T>& x, const Vector<T>& a);  // x_ij + a_i
+Matrix<T> add_rows(Matrix<T> x, const Vector<T>& a);  // x_ij + a_i
 template <class T>
-Matrix<T> sub_rows(const Matrix<T>& x, const Vector<T>& a);  // x_ij - a_i
+Matrix<T> sub_rows(Matrix<T> x, const Vector<T>& a);  // x_ij - a_i
 template <class T>
-Matrix<T> scale_rows(const Matrix<T>& x, const Vector<T>& a);  // x_ij a_i
+Matrix<T> scale_rows(Matrix<T> x, const Vector<T>& a);  // x_ij a_i
 template <class T>
-Matrix<T> div_rows(const Matrix<T>& x, const Vector<T>& a);  // x_ij / a_i
+Matrix<T> div_rows(Matrix<T> x, const Vector<T>& a);  // x_ij / a_i
 template <class T>
-Matrix<T> add_cols(const Matrix<T>& x, const Vector<T>& a);  // x_ij + a_j
+Matrix<T> add_cols(Matrix<T> x, const Vector<T>& a);  // x_ij + a_j
 template <class T>
-Matrix<T> scale_cols(const Matrix<T>& x, const Vector<T>& a);  // x_ij a_j
+Matrix<T> scale_cols(Matrix<T> x, const Vector<T>& a);  // x_ij a_j
+template <class T>
+Matrix<T> affine(Matrix<T> x, const Vector<T>& r, const Vector<T>& g);  // x_ij r_i g_j
+template <class T>
+Matrix<T> affine(Matrix<T> x, const Vector<T>& r, const Vector<T>& g, const Vector<T>& b);  // x_ij r_i g_j + b_j
 
 // Reductions: primitives, whose bound is a closed form (spec/numerics/verdict.md)
 template <class T>

@@ -9,31 +9,39 @@ Vector<T> gain_of(const Vector<T>& w, const LayerNormOptions& opt) {
   return opt.gain == LayerNormOptions::Gain::w ? w : 1.0 + w;  // [d]
 }
 
-/// (x_ti - mean_t) r_t g_i
+/// What every row is made of: c, and the inverse of its standard deviation.
 template <class T>
-Matrix<T> scaled(const Matrix<T>& x, const Vector<T>& w, const LayerNormOptions& opt) {
-  require_shape("w", shape(w), {x.cols()});
+struct Centred {
+  Matrix<T> c;  // [T, d]
+  Vector<T> r;  // [T]
+};
+template <class T>
+Centred<T> centred(const Matrix<T>& x, const LayerNormOptions& opt) {
   //  c_ti = x_ti - μ_t
   const Vector<T> mean = mean_rows(x);    // [T]
   const Matrix<T> c = sub_rows(x, mean);  // [T, d]
   //  r_t = 1 / sqrt( mean_i c_ti² + ε )
   const bool inside = opt.eps_place == LayerNormOptions::EpsPlace::inside;
-  const Vector<T> r = inside ? inv_std(c, mean, opt.eps) : inv_std_eps_outside(c, mean, opt.eps);  // [T]
-  //  c_ti · r_t · g_i
-  return scale_cols(scale_rows(c, r), gain_of(w, opt));  // [T, d]
+  return {c, inside ? inv_std(c, mean, opt.eps) : inv_std_eps_outside(c, mean, opt.eps)};
 }
 
 }  // namespace
 
 template <class T>
 Matrix<T> layer_norm(const Matrix<T>& x, const Vector<T>& w, const Vector<T>& b, const LayerNormOptions& opt) {
+  require_shape("w", shape(w), {x.cols()});
   require_shape("b", shape(b), {x.cols()});
-  return at(Site::output, add_cols(scaled(x, w, opt), b));  // [T, d]
+  const auto [c, r] = centred(x, opt);
+  //  y_ti = c_ti · r_t · g_i + b_i
+  return at(Site::output, affine(c, r, gain_of(w, opt), b));  // [T, d]
 }
 
 template <class T>
 Matrix<T> layer_norm(const Matrix<T>& x, const Vector<T>& w, const LayerNormOptions& opt) {
-  return at(Site::output, scaled(x, w, opt));  // [T, d]
+  require_shape("w", shape(w), {x.cols()});
+  const auto [c, r] = centred(x, opt);
+  //  y_ti = c_ti · r_t · g_i
+  return at(Site::output, affine(c, r, gain_of(w, opt)));  // [T, d]
 }
 
 template <class T>

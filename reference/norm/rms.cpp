@@ -17,11 +17,10 @@ Matrix<T> rms_norm(const Matrix<T>& x, const Vector<T>& w, const RmsNormOptions&
   //  r_t = 1 / sqrt( mean_i x_ti² + ε )
   const bool inside = opt.eps_place == RmsNormOptions::EpsPlace::inside;
   const Vector<T> r = inside ? inv_rms(x, opt.eps) : inv_rms_eps_outside(x, opt.eps);  // [T]
-  //  xh = x_ti · r_t
-  Matrix<T> xh = scale_rows(x, r);  // [T, d]
-  if (opt.cast == RmsNormOptions::Cast::cast_mid) xh = at(Site::cast, xh);
-  //  y_ti = xh · g_i
-  return at(Site::output, scale_cols(xh, gain_of(w, opt)));  // [T, d]
+  //  y_ti = x_ti · r_t · g_i, where cast_mid rounds x_ti · r_t
+  const Vector<T> g = gain_of(w, opt);  // [d]
+  const bool cast = opt.cast == RmsNormOptions::Cast::cast_mid;
+  return at(Site::output, cast ? scale_cols(at(Site::cast, scale_rows(x, r)), g) : affine(x, r, g));  // [T, d]
 }
 
 template <class T>

@@ -56,10 +56,9 @@ void scale_multiply(const double* x, double r, const double* w, double* y, int64
   map(
       y, n, [](auto a, auto b, auto c) { return a * b * c; }, Array{x}, Value(r), Array{w});
 }
-void normalize(const double* x, double m, double r, const double* w, const double* b, double* y, int64_t n) {
+void scale_multiply_add(const double* x, double r, const double* w, const double* b, double* y, int64_t n) {
   map(
-      y, n, [](auto a, auto mean, auto c, auto d, auto e) { return (a - mean) * c * d + e; }, Array{x}, Value(m),
-      Value(r), Array{w}, Array{b});
+      y, n, [](auto a, auto c, auto d, auto e) { return a * c * d + e; }, Array{x}, Value(r), Array{w}, Array{b});
 }
 
 double max(const double* x, int64_t n, int64_t stride) {

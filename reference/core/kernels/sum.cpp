@@ -1,11 +1,11 @@
 #include "reference/core/kernels/parts.h"
 
-// The compensated sum in eight lanes; reference/core/kernels.hpp defines it.
+// The compensated sum in sixteen lanes; reference/core/kernels.hpp defines it.
 
 namespace ASSAY_ISA {
 namespace {
 
-constexpr int LANES = 8, VECTORS = LANES / W, CHUNK = 512;
+constexpr int LANES = 16, VECTORS = LANES / W, CHUNK = 512;
 
 struct Sum {
   Vec sum[VECTORS], error[VECTORS];
@@ -32,15 +32,14 @@ struct Sum {
       store(s + v * W, sum[v]);
       store(e + v * W, error[v]);
     }
-    double t = s[0], c = 0.0;
-    for (int l = 1; l < LANES; ++l) {
-      const double next = t + s[l], part = next - t;
-      c += (t - (next - part)) + (s[l] - part);
-      t = next;
-    }
-    for (int l = 0; l < LANES; ++l) c += e[l];
-    // Infinities and NaNs of the terms are in t; the errors of such a lane are NaN and say nothing.
-    return c - c == 0.0 ? t + c : t;
+    for (int half = LANES / 2; half > 0; half /= 2)
+      for (int l = 0; l < half; ++l) {
+        const double a = s[l], b = s[l + half], t = a + b, part = t - a;
+        e[l] = (e[l] + e[l + half]) + ((a - (t - part)) + (b - part));
+        s[l] = t;
+      }
+    // Infinities and NaNs of the terms are in the sum; the errors of such a lane are NaN and say nothing.
+    return e[0] - e[0] == 0.0 ? s[0] + e[0] : s[0];
   }
 };
 
@@ -59,16 +58,6 @@ struct Product {
   Vec vector(int64_t i) const { return load(x + i) * load(y + i); }
   double one(int64_t i) const { return x[i] * y[i]; }
 };
-struct SquaredDeviation {
-  const double* x;
-  double m;
-  Vec vector(int64_t i) const {
-    const Vec d = load(x + i) - broadcast(m);
-    return d * d;
-  }
-  double one(int64_t i) const { return (x[i] - m) * (x[i] - m); }
-};
-
 // Adds n terms, the first of which goes to lane 0. A last group is filled up with +0, which changes no lane.
 template <class Terms>
 ASSAY_INLINE void add_terms(Sum& sum, const Terms& terms, int64_t n) {
@@ -122,12 +111,6 @@ double sum_products(const double* x, int64_t x_stride, const double* y, int64_t 
     for (int64_t j = 0; j < some; ++j) dense[j] = x[(i + j) * x_stride] * y[(i + j) * y_stride];
     add_terms(s, Itself{dense}, some);
   }
-  return s.total();
-}
-
-double sum_squared_deviations(const double* x, double m, int64_t n) {
-  Sum s;
-  add_terms(s, SquaredDeviation{x, m}, n);
   return s.total();
 }
 

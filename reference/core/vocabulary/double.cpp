@@ -22,6 +22,11 @@ double mean_square_of(const double* x, Index n, Index stride) {
 }
 const double* row(const Matrix<double>& x, Index i) { return x.data() + i * x.row_stride(); }
 double* row(Matrix<double>& z, Index i) { return z.data() + i * z.row_stride(); }
+/// Pieces of the columns: what all rows share of one stays in the first cache.
+template <class F>
+void by_columns(Index cols, const F& f) {
+  for (Index j = 0; j < cols; j += 512) f(j, std::min<Index>(512, cols - j));
+}
 
 }  // namespace
 
@@ -72,6 +77,25 @@ void add(const Matrix<double>& x, Index i, const Vector<double>& a, Matrix<doubl
 void multiply(const Matrix<double>& x, Index i, const Vector<double>& a, Matrix<double>& z) {
   if (x.col_stride() == 1 && a.stride() == 1) return kernels::multiply(row(x, i), a.data(), row(z, i), x.cols());
   for (Index j = 0; j < x.cols(); ++j) z(i, j) = x(i, j) * a[j];
+}
+
+Matrix<double> affine(Matrix<double> x, const Vector<double>& r, const Vector<double>& g) {
+  if (x.col_stride() != 1 || g.stride() != 1) return scale_cols(scale_rows(std::move(x), r), g);
+  Matrix<double> z = like(x);
+  by_columns(x.cols(), [&](Index j, Index n) {
+    for (Index i = 0; i < x.rows(); ++i) kernels::scale_multiply(row(x, i) + j, r[i], g.data() + j, row(z, i) + j, n);
+  });
+  return z;
+}
+Matrix<double> affine(Matrix<double> x, const Vector<double>& r, const Vector<double>& g, const Vector<double>& b) {
+  if (x.col_stride() != 1 || g.stride() != 1 || b.stride() != 1)
+    return add_cols(scale_cols(scale_rows(std::move(x), r), g), b);
+  Matrix<double> z = like(x);
+  by_columns(x.cols(), [&](Index j, Index n) {
+    for (Index i = 0; i < x.rows(); ++i)
+      kernels::scale_multiply_add(row(x, i) + j, r[i], g.data() + j, b.data() + j, row(z, i) + j, n);
+  });
+  return z;
 }
 
 double site(Site s, const double& x) {

@@ -1,4 +1,6 @@
 #pragma once
+#include <utility>
+
 #include "reference/core/contract.hpp"
 #include "reference/core/readings/bound.hpp"
 #include "reference/core/tensor.hpp"
@@ -112,6 +114,22 @@ template <class T>
 void multiply(const Matrix<T>& x, Index i, const Vector<T>& a, Matrix<T>& z) {
   for (Index j = 0; j < x.cols(); ++j) z(i, j) = x(i, j) * a[j];
 }
+/// Where a word that took x by value writes, element on element: into x itself if this is its only handle and it is
+/// dense. Then the result owns the storage, and x still looks at it.
+template <class T>
+Matrix<T> like(Matrix<T>& x) {
+  const bool mine = x.storage().use_count() == 1 && x.col_stride() == 1 && x.row_stride() == x.cols();
+  return mine ? std::move(x) : Matrix<T>::uninitialised(x.rows(), x.cols());
+}
+
+template <class T>
+Matrix<T> affine(Matrix<T> x, const Vector<T>& r, const Vector<T>& g) {
+  return scale_cols(scale_rows(std::move(x), r), g);
+}
+template <class T>
+Matrix<T> affine(Matrix<T> x, const Vector<T>& r, const Vector<T>& g, const Vector<T>& b) {
+  return add_cols(scale_cols(scale_rows(std::move(x), r), g), b);
+}
 template <class T>
 T site(Site, const T& x) {
   return x;
@@ -144,6 +162,8 @@ void scale(const Matrix<double>& x, Index i, const double& a, Matrix<double>& z)
 void divide(const Matrix<double>& x, Index i, const double& a, Matrix<double>& z);
 void add(const Matrix<double>& x, Index i, const Vector<double>& a, Matrix<double>& z);
 void multiply(const Matrix<double>& x, Index i, const Vector<double>& a, Matrix<double>& z);
+Matrix<double> affine(Matrix<double> x, const Vector<double>& r, const Vector<double>& g);
+Matrix<double> affine(Matrix<double> x, const Vector<double>& r, const Vector<double>& g, const Vector<double>& b);
 double site(Site s, const double& x);
 bool passes(Site s, const double*);
 

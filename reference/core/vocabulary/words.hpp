@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <utility>
 
 #include "reference/core/vocabulary.hpp"
 #include "reference/core/vocabulary/primitives.hpp"
@@ -68,9 +69,9 @@ Vector<T> map(const Vector<T>& x, F f) {
 }
 /// Row by row through a primitive on dense rows: out = prim(x.row, a_i).
 template <class T, class F>
-Matrix<T> by_row(const char* word, const Matrix<T>& x, const Vector<T>& a, F f) {
+Matrix<T> by_row(const char* word, Matrix<T>& x, const Vector<T>& a, F f) {
   require_size(word, x.rows(), a.size());
-  Matrix<T> z = fresh<T>(x.rows(), x.cols());
+  Matrix<T> z = prim::like(x);
   for (Index i = 0; i < x.rows(); ++i) f(x, i, a[i], z);
   return z;
 }
@@ -187,8 +188,8 @@ Vector<T> operator+(double s, const Vector<T>& x) {
   return words::map(x, [s](const T& a) { return T(s) + a; });
 }
 template <class T>
-Matrix<T> exp(const Matrix<T>& x) {
-  Matrix<T> z = words::fresh<T>(x.rows(), x.cols());
+Matrix<T> exp(Matrix<T> x) {
+  Matrix<T> z = prim::like(x);
   for (Index i = 0; i < x.rows(); ++i) prim::exp(x, i, z);
   return z;
 }
@@ -214,39 +215,52 @@ Vector<T> max(const Vector<T>& x, const Vector<T>& y) {
 }
 
 template <class T>
-Matrix<T> add_rows(const Matrix<T>& x, const Vector<T>& a) {
+Matrix<T> add_rows(Matrix<T> x, const Vector<T>& a) {
   return words::by_row("add_rows", x, a, [](const Matrix<T>& m, Index i, const T& s, Matrix<T>& z) {
     for (Index j = 0; j < m.cols(); ++j) z(i, j) = m(i, j) + s;
   });
 }
 template <class T>
-Matrix<T> sub_rows(const Matrix<T>& x, const Vector<T>& a) {
+Matrix<T> sub_rows(Matrix<T> x, const Vector<T>& a) {
   return words::by_row("sub_rows", x, a,
                        [](const Matrix<T>& m, Index i, const T& s, Matrix<T>& z) { prim::sub(m, i, s, z); });
 }
 template <class T>
-Matrix<T> scale_rows(const Matrix<T>& x, const Vector<T>& a) {
+Matrix<T> scale_rows(Matrix<T> x, const Vector<T>& a) {
   return words::by_row("scale_rows", x, a,
                        [](const Matrix<T>& m, Index i, const T& s, Matrix<T>& z) { prim::scale(m, i, s, z); });
 }
 template <class T>
-Matrix<T> div_rows(const Matrix<T>& x, const Vector<T>& a) {
+Matrix<T> div_rows(Matrix<T> x, const Vector<T>& a) {
   return words::by_row("div_rows", x, a,
                        [](const Matrix<T>& m, Index i, const T& s, Matrix<T>& z) { prim::divide(m, i, s, z); });
 }
 template <class T>
-Matrix<T> add_cols(const Matrix<T>& x, const Vector<T>& a) {
+Matrix<T> add_cols(Matrix<T> x, const Vector<T>& a) {
   words::require_size("add_cols", x.cols(), a.size());
-  Matrix<T> z = words::fresh<T>(x.rows(), x.cols());
+  Matrix<T> z = prim::like(x);
   for (Index i = 0; i < x.rows(); ++i) prim::add(x, i, a, z);
   return z;
 }
 template <class T>
-Matrix<T> scale_cols(const Matrix<T>& x, const Vector<T>& a) {
+Matrix<T> scale_cols(Matrix<T> x, const Vector<T>& a) {
   words::require_size("scale_cols", x.cols(), a.size());
-  Matrix<T> z = words::fresh<T>(x.rows(), x.cols());
+  Matrix<T> z = prim::like(x);
   for (Index i = 0; i < x.rows(); ++i) prim::multiply(x, i, a, z);
   return z;
+}
+template <class T>
+Matrix<T> affine(Matrix<T> x, const Vector<T>& r, const Vector<T>& g) {
+  words::require_size("affine", x.rows(), r.size());
+  words::require_size("affine", x.cols(), g.size());
+  return prim::affine(std::move(x), r, g);
+}
+template <class T>
+Matrix<T> affine(Matrix<T> x, const Vector<T>& r, const Vector<T>& g, const Vector<T>& b) {
+  words::require_size("affine", x.rows(), r.size());
+  words::require_size("affine", x.cols(), g.size());
+  words::require_size("affine", x.cols(), b.size());
+  return prim::affine(std::move(x), r, g, b);
 }
 
 template <class T>
@@ -403,6 +417,7 @@ Matrix<double> values(const Matrix<T>& x) {
   return z;
 }
 
+// clang-format off: a line of its own for every word
 #define ASSAY_WORDS_OF(T)                                                                                           \
   template Matrix<T> full(Index, Index, double);                                                                    \
   template Vector<T> full(Index, double);                                                                           \
@@ -424,18 +439,20 @@ Matrix<double> values(const Matrix<T>& x) {
   template Vector<T> operator*(double, const Vector<T>&);                                                           \
   template Matrix<T> operator+(double, const Matrix<T>&);                                                           \
   template Vector<T> operator+(double, const Vector<T>&);                                                           \
-  template Matrix<T> exp(const Matrix<T>&);                                                                         \
+  template Matrix<T> exp(Matrix<T>);                                                                                \
   template Vector<T> exp(const Vector<T>&);                                                                         \
   template Matrix<T> exp2(const Matrix<T>&);                                                                        \
   template Vector<T> log(const Vector<T>&);                                                                         \
   template Vector<T> sqrt(const Vector<T>&);                                                                        \
   template Vector<T> max(const Vector<T>&, const Vector<T>&);                                                       \
-  template Matrix<T> add_rows(const Matrix<T>&, const Vector<T>&);                                                  \
-  template Matrix<T> sub_rows(const Matrix<T>&, const Vector<T>&);                                                  \
-  template Matrix<T> scale_rows(const Matrix<T>&, const Vector<T>&);                                                \
-  template Matrix<T> div_rows(const Matrix<T>&, const Vector<T>&);                                                  \
-  template Matrix<T> add_cols(const Matrix<T>&, const Vector<T>&);                                                  \
-  template Matrix<T> scale_cols(const Matrix<T>&, const Vector<T>&);                                                \
+  template Matrix<T> add_rows(Matrix<T>, const Vector<T>&);                                                         \
+  template Matrix<T> sub_rows(Matrix<T>, const Vector<T>&);                                                         \
+  template Matrix<T> scale_rows(Matrix<T>, const Vector<T>&);                                                       \
+  template Matrix<T> div_rows(Matrix<T>, const Vector<T>&);                                                         \
+  template Matrix<T> add_cols(Matrix<T>, const Vector<T>&);                                                         \
+  template Matrix<T> scale_cols(Matrix<T>, const Vector<T>&);                                                       \
+  template Matrix<T> affine(Matrix<T>, const Vector<T>&, const Vector<T>&);                                         \
+  template Matrix<T> affine(Matrix<T>, const Vector<T>&, const Vector<T>&, const Vector<T>&);                       \
   template Matrix<T> matmul(const Matrix<T>&, const Matrix<T>&);                                                    \
   template Vector<T> sum_rows(const Matrix<T>&);                                                                    \
   template Vector<T> mean_rows(const Matrix<T>&);                                                                   \
@@ -461,5 +478,6 @@ Matrix<double> values(const Matrix<T>& x) {
   template Vector<T> at(Site, const Vector<T>&);                                                                    \
   template Vector<double> values(const Vector<T>&);                                                                 \
   template Matrix<double> values(const Matrix<T>&);
+// clang-format on
 
 }  // namespace assay

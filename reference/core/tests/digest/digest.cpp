@@ -117,10 +117,9 @@ void rows() {
     sums.add(kernels::sum(cancelling.data(), 2 * n));  // rounding errors alone: every detail of the order shows
     sums.add(kernels::sum_squares(x.data(), n));
     sums.add(kernels::sum_products(x.data(), 1, w.data(), 1, n));
-    sums.add(kernels::sum_squared_deviations(x.data(), 0.1, n));
     kernels::scale_multiply(x.data(), 0.3, w.data(), y.data(), n);
     maps.add(y);
-    kernels::normalize(x.data(), 0.1, 0.3, w.data(), x.data(), y.data(), n);
+    kernels::scale_multiply_add(x.data(), 0.3, w.data(), x.data(), y.data(), n);
     maps.add(y);
     kernels::divide(x.data(), 0.3, y.data(), n);
     maps.add(y);
