@@ -73,7 +73,7 @@ void run(const Definition& d, Eval<T>& e) {
 }
 
 /// About this many elements per block: a block's intermediates stay in the cache.
-constexpr Index block_elements = 16384;
+constexpr Index block_elements = 12288;
 
 }  // namespace
 

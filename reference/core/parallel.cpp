@@ -27,12 +27,20 @@ int wanted_threads() {
   return static_cast<int>(n);
 }
 
+/// A run of blocks of one grain each. Every thread has one, the same whenever the same job comes again: what it touches
+/// is still in its cache. Who has done with his helps the others.
+struct alignas(64) Share {
+  std::atomic<Index> next{0};  // block
+  Index end = 0;
+};
+
 struct Job {
   const Index n, grain;
   const std::function<void(Index, Index)>& body;
-  std::atomic<Index> next{0};  // first element of the next range
+  std::vector<Share> shares{};
   std::atomic<int> guests{0};  // pool threads that take ranges of it
-  std::exception_ptr error{};  // the first one, under the pool's mutex
+  std::mutex mutex{};
+  std::exception_ptr error{};  // the first one
 };
 
 /// Whether `ready` holds within about 20 us, less than it takes to sleep and be woken.
@@ -55,7 +63,7 @@ bool soon(const F& ready) {
 class Pool {
  public:
   explicit Pool(int threads) {
-    for (int i = 1; i < threads; ++i) threads_.emplace_back([this] { serve(); });
+    for (int i = 1; i < threads; ++i) threads_.emplace_back([this, i] { serve(static_cast<std::size_t>(i)); });
   }
   ~Pool() {
     {
@@ -75,44 +83,53 @@ class Pool {
       ++posted_;
     }
     wake_.notify_all();
-    take_ranges(job);
-    soon([&] { return job.guests == 0; });
-    std::unique_lock<std::mutex> lock(mutex_);
-    done_.wait(lock, [&] { return job.guests == 0; });
-    job_ = nullptr;
+    take_ranges(job, 0);
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      job_ = nullptr;  // no more guests
+    }
+    const auto alone = [&] { return job.guests == 0; };
+    if (!soon(alone)) {
+      std::unique_lock<std::mutex> lock(mutex_);
+      done_.wait(lock, alone);
+    }
     return true;
   }
 
  private:
-  void serve() {
+  void serve(std::size_t self) {
     unsigned seen = 0;
     for (;;) {
       soon([&] { return posted_ != seen; });
       std::unique_lock<std::mutex> lock(mutex_);
-      wake_.wait(lock, [this] { return stop_ || (job_ && job_->next < job_->n); });
+      wake_.wait(lock, [&] { return stop_ || (job_ && posted_ != seen); });
       if (stop_) return;
       seen = posted_;
       Job& job = *job_;
       ++job.guests;
       lock.unlock();
-      take_ranges(job);
+      take_ranges(job, self);
       lock.lock();
-      if (--job.guests == 0) done_.notify_all();
+      if (--job.guests == 0) done_.notify_all();  // the job may be gone from here on
     }
   }
 
-  void take_ranges(Job& job) {
+  static void take_ranges(Job& job, std::size_t self) {
     inside_body = true;
-    for (Index first = job.next.fetch_add(job.grain); first < job.n; first = job.next.fetch_add(job.grain)) {
+    for (std::size_t k = 0; k < job.shares.size(); ++k) take_share(job, job.shares[(self + k) % job.shares.size()]);
+    inside_body = false;
+  }
+  static void take_share(Job& job, Share& share) {
+    for (Index block = share.next++; block < share.end; block = share.next++) {
+      const Index first = block * job.grain;
       try {
         job.body(first, job.n - first > job.grain ? first + job.grain : job.n);
       } catch (...) {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const std::lock_guard<std::mutex> lock(job.mutex);
         if (!job.error) job.error = std::current_exception();
-        job.next = job.n;
+        for (Share& s : job.shares) s.next = s.end;
       }
     }
-    inside_body = false;
   }
 
   std::mutex mutex_;
@@ -146,6 +163,13 @@ void parallel_for(Index n, Index grain, const std::function<void(Index first, In
   }
   static Pool pool(thread_count());
   Job job{n, grain, body};
+  const Index blocks = (n - 1) / grain + 1, threads = thread_count();
+  job.shares = std::vector<Share>(static_cast<std::size_t>(threads));
+  for (Index t = 0; t < threads; ++t) {
+    Share& share = job.shares[static_cast<std::size_t>(t)];
+    share.next = t * blocks / threads;
+    share.end = (t + 1) * blocks / threads;
+  }
   if (!pool.run(job)) {
     run_here(n, grain, body);
     return;
