@@ -222,7 +222,7 @@ TEST(Misuse, AReceiveWithoutASendEndsAtTheDeadline) {
              [](Communicator& c) {
                Doubles x(3);
                if (c.rank() == 1) c.recv(x, 0);
-               std::this_thread::sleep_for(milliseconds(240));  // busy, not waiting: only the clock can tell
+               std::this_thread::sleep_for(milliseconds(360));  // busy, not waiting: only the clock can tell
              },
              {milliseconds(60)});
   EXPECT_TRUE(all_say(n, told,
@@ -236,7 +236,7 @@ TEST(Misuse, ASendWithoutAReceiveEndsAtTheDeadline) {
                            [](Communicator& c) {
                              Doubles x(100'000);
                              if (c.rank() == 3) c.send(x, 0);
-                             std::this_thread::sleep_for(milliseconds(240));
+                             std::this_thread::sleep_for(milliseconds(360));
                            },
                            {milliseconds(60)});
   EXPECT_TRUE(all_say(n, told,
@@ -297,6 +297,23 @@ TEST(Misuse, AFailedGroupStaysFailed) {
     EXPECT_THROW(c.barrier(), Error);
   });
   EXPECT_TRUE(all_see_a_difference(n, told));  // of the run, though no body threw
+}
+
+TEST(Misuse, OthersLearnOfAFailureThoughTheRankGoesOn) {
+  using std::chrono::milliseconds;
+  const auto told =
+      errors(n,
+             [](Communicator& c) {
+               Doubles x(3);
+               if (c.rank() == 2) {
+                 EXPECT_THROW(c.broadcast(x, 17), Error);
+                 std::this_thread::sleep_for(milliseconds(450));  // longer than the others wait if they are not told
+               } else {
+                 c.broadcast(x, 0);
+               }
+             },
+             {milliseconds(300)});
+  EXPECT_TRUE(all_say(n, told, {"rank 2 failed: broadcast: root: expected a rank from 0 to 3, found 17"}));
 }
 
 TEST(Misuse, ARunAfterAFailureIsWell) {

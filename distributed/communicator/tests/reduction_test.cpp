@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 
 #include "distributed/communicator/tests/order_oracle.hpp"
 #include "distributed/communicator/tests/testing.hpp"
@@ -78,7 +79,10 @@ template <class T>
 void expect_own_arithmetic() {
   for (const int n : rank_counts())
     on_ranks(n, [n](Communicator& c) {
-      const auto x = [](int rank, Index i) { return static_cast<T>(value(rank, i) * 3); };
+      const auto x = [](int rank, Index i) {
+        const double v = value(rank, i);
+        return static_cast<T>(std::is_integral_v<T> ? v * 3 : v / 3);
+      };
       for (const Op op : ops)
         for (const Order order : all_orders())
           expect_reductions<T>(c, {op, order}, x, [&](Index i, int chunk) {
@@ -100,6 +104,11 @@ TEST(Reduction, IntegersWrap) {
           prod(4);
       c.all_reduce(x, sum, {Op::sum, Order::ring});
       c.all_reduce(x, prod, {Op::prod, Order::halving});
+      std::vector<std::int32_t> most(4), least(4);
+      c.all_reduce(x, most, {Op::max, Order::halving});
+      c.all_reduce(x, least, {Op::min, Order::doubling});
+      EXPECT_EQ(-7, most[2]);
+      EXPECT_EQ(-6 - n, least[2]);
       std::uint32_t s = 0, p = 1, q = 1;
       for (int r = 0; r < n; ++r) {
         s += 0x7FFFFFFF;
