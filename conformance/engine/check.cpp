@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "conformance/engine/claim.hpp"
 #include "conformance/engine/fill.hpp"
+#include "conformance/engine/frequencies.hpp"
 #include "reference/core/choice.hpp"
 #include "reference/core/philox.hpp"
 #include "reference/core/verdict.hpp"
@@ -195,6 +197,22 @@ void Check::admissible(const std::string& what, const Vector<Bound>& scores, con
   ++compared_;
   const std::string why = inadmissible_top_k(scores, chosen);
   if (!why.empty()) fail({what + ": " + why, "", "", "", ""});
+}
+
+void Check::frequencies(const std::string& what, const std::vector<long long>& counts, const Vector<Bound>& law) {
+  compared_ += law.size();
+  if (std::all_of(counts.begin(), counts.end(), [](long long n) { return n == 0; }))
+    fail({what + ": no draw was made", "", "at least one", "none", ""});
+  const Frequency f = rarest_frequency(law, counts);
+  if (!f.refused()) return;
+  const std::string how = f.high == 0   ? "drawn although its probability is 0"
+                          : f.too_often ? "drawn too often"
+                                        : "drawn too rarely";
+  fail({what + ": " + how, fmt::format("symbol {}, {} draws", f.symbol, f.draws),
+        f.low == f.high ? fmt::format("probability {}", f.low) : fmt::format("probability {} to {}", f.low, f.high),
+        fmt::format("{} times, {:.4g} of the draws", f.count,
+                    static_cast<double>(f.count) / static_cast<double>(f.draws)),
+        fmt::format("counts of tail probability {:.2g} and more, found {:.2g}", f.needed, f.tail)});
 }
 
 void Check::at_most(const std::string& what, double value, double limit) {

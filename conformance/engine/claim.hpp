@@ -89,6 +89,9 @@ class Check {
   void same_bits(const std::string& what, double left, double right);
   /// A decision of the target: fails unless scores within their bounds can lead to it (reference/core/choice.hpp).
   void admissible(const std::string& what, const Vector<Bound>& scores, const std::vector<Index>& chosen);
+  /// How often a sampler drew each symbol: fails where the counts [symbols] of independent draws are too improbable
+  /// under the law [symbols] (conformance/engine/frequencies.hpp), an impossible symbol was drawn, or nothing was.
+  void frequencies(const std::string& what, const std::vector<long long>& counts, const Vector<Bound>& law);
   void at_most(const std::string& what, double value, double limit);
   void require(bool holds, const std::string& what);
   /// With the value that decided it.

@@ -38,7 +38,10 @@ VOCABULARY = {
     "reference/core/contract.hpp", "reference/core/error.hpp", "reference/core/format.hpp", "reference/core/math.hpp",
     "reference/core/tensor.hpp", "reference/core/vocabulary.hpp",
 }  # fmt: skip
-CLAIM_HEADERS = {"conformance/engine/adjoint.hpp", "conformance/engine/claim.hpp", "conformance/engine/eval.hpp"}
+CLAIM_HEADERS = {
+    "conformance/engine/adjoint.hpp", "conformance/engine/claim.hpp", "conformance/engine/eval.hpp",
+    "conformance/engine/frequencies.hpp",  # how many draws a claim of kind law has to make
+}  # fmt: skip
 SUBJECT_HEADERS = {"conformance/engine/subject.hpp", "conformance/abi/plugin.h"}
 OPINION_HEADERS = {"conformance/engine/claim.hpp", "conformance/engine/eval.hpp", "conformance/engine/opinion.hpp"}
 DEFINITION = re.compile(r"reference/(?!core/)[a-z0-9_]+/[a-z0-9_]+\.(hpp|cpp)")
