@@ -37,6 +37,7 @@ Json ranges_to_json(const std::vector<Range>& ranges) {
 
 Json cases_to_json(const CaseSpec& cases) {
   Json json = {{"sizes", ranges_to_json(cases.sizes)}};
+  for (const Product& product : cases.products) json["products"][product.name] = product.of;
   if (!cases.also.empty()) json["also"] = ranges_to_json(cases.also);
   if (!cases.profiles.empty()) json["profiles"] = cases.profiles;
   if (!cases.corners.empty()) json["corners"] = cases.corners;

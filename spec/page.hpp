@@ -56,10 +56,17 @@ struct Range {
   long long low, high;  // inclusive
 };
 
+/// A size of the op that is a product of sizes of the case: H = Hkv g.
+struct Product {
+  std::string name;
+  std::vector<std::string> of;
+};
+
 /// What cases of this page's claims are made of, beside the op's options: sizes, further parameters, value profiles of
 /// the floating-point inputs, and the corner list, spelled like `--case`.
 struct CaseSpec {
   std::vector<Range> sizes, also;
+  std::vector<Product> products;
   std::vector<std::string> profiles, corners;
 };
 

@@ -66,6 +66,11 @@ void add(Page& page, const std::string& record, const Row& row) {
     page.op.validated = std::string_view(f[2]) != "worst_case";
   } else if (record == "size") {
     page.cases.sizes.push_back({f[0], parse<long long>(f[1]), parse<long long>(f[2])});
+  } else if (record == "product") {
+    std::istringstream factors(std::string{f[1]});
+    Product product{std::string(f[0]), {}};
+    for (std::string factor; factors >> factor;) product.of.push_back(factor);
+    page.cases.products.push_back(product);
   } else if (record == "also") {
     page.cases.also.push_back({f[0], parse<long long>(f[1]), parse<long long>(f[2])});
   } else if (record == "profile") {

@@ -130,6 +130,16 @@ std::string Case::spell_options() const {
   return s;
 }
 
+std::int64_t Case::operator[](std::string_view axis) const {
+  for (const Product& product : space_->page().cases.products) {
+    if (product.name != axis) continue;
+    std::int64_t value = 1;
+    for (const std::string& factor : product.of) value *= (*this)[factor];
+    return value;
+  }
+  return values_[space_->find(axis)];
+}
+
 const std::string& Case::name_of(std::string_view axis) const {
   const std::size_t i = space_->find(axis);
   return space_->axes()[i].names[static_cast<std::size_t>(values_[i])];

@@ -47,7 +47,8 @@ class Case {
 
   const Space& space() const { return *space_; }
   const std::vector<std::int64_t>& values() const { return values_; }
-  std::int64_t operator[](std::string_view axis) const { return values_[space_->find(axis)]; }
+  /// The value of an axis, or of a product of sizes.
+  std::int64_t operator[](std::string_view axis) const;
   const std::string& name_of(std::string_view axis) const;  // the chosen name of an axis with names
   void set(std::string_view axis, std::int64_t value);
   /// The options that differ from their default, spelled.

@@ -107,6 +107,20 @@ Vector<T> Eval<T>::vector(std::string_view input) const {
 }
 
 template <class T>
+Tensor<T> Eval<T>::tensor(std::string_view input) const {
+  const Tensor<double>& x = call[input];
+  if constexpr (std::is_same_v<T, double>) return x;
+  const bool moves = directions.has(input), tokens = has_tokens(*call.op, input);
+  const Tensor<T> z = Tensor<T>::uninitialised(x.shape());
+  const Index n = x.size(), of_row = x.rank() == 0 || n == 0 ? 1 : n / x.shape()[0];
+  for (Index i = 0; i < n; ++i) {
+    const Index row = tokens ? i / of_row : shared;
+    z.data()[i] = moves ? lift_along<T>(x.at_flat(i), directions[input].at_flat(i), row) : lift<T>(x.at_flat(i), row);
+  }
+  return z;
+}
+
+template <class T>
 Vector<T> Eval<T>::vector_or(std::string_view input, Index n, double otherwise) const {
   return has(input) ? vector(input) : Vector<T>(n, T(otherwise));
 }
@@ -119,6 +133,15 @@ Mask Eval<T>::mask(std::string_view input) const {
   for (Index i = 0; i < x.rows(); ++i) {
     for (Index j = 0; j < x.cols(); ++j) keep(i, j) = x(i, j) != 0;
   }
+  return keep;
+}
+
+template <class T>
+Tensor<unsigned char> Eval<T>::mask_tensor(std::string_view input) const {
+  if (!has(input)) return {};
+  const Tensor<double>& x = call[input];
+  const Tensor<unsigned char> keep(x.shape());
+  for (Index i = 0, n = x.size(); i < n; ++i) keep.data()[i] = x.at_flat(i) != 0;
   return keep;
 }
 

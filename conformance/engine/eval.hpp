@@ -21,10 +21,14 @@ class Eval {
   bool has(std::string_view input) const { return call.inputs.has(input); }
   Matrix<T> matrix(std::string_view input) const;
   Vector<T> vector(std::string_view input) const;
+  /// Of any rank; in Flow what has the same first index is of one token.
+  Tensor<T> tensor(std::string_view input) const;
   /// The input, or n times a value where the call has no such input.
   Vector<T> vector_or(std::string_view input, Index n, double otherwise) const;
   /// A boolean input, or the mask that keeps everything.
   Mask mask(std::string_view input) const;
+  /// The same of any rank; Tensor() where the call has no such input.
+  Tensor<unsigned char> mask_tensor(std::string_view input) const;
   /// The op's options: `e.template options<SoftmaxOptions>()`.
   template <class Options>
   Options options() const {

@@ -53,6 +53,10 @@ float In::load(std::int64_t offset) const {
 
 void In::overwrite(std::int64_t i, std::int64_t j, float value) const { Out(t_).set(i, j, value); }
 
+void In::overwrite(std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l, float value) const {
+  Out(t_).set(i, j, k, l, value);
+}
+
 float Out::epsilon() const { return static_cast<float>(2 * format_of(t_->dtype).u()); }
 float Out::rounded(float value) const { return static_cast<float>(round_to(format_of(t_->dtype), value)); }
 

@@ -18,9 +18,16 @@ class In {
   std::int64_t size(int dim) const { return t_->shape[dim]; }
   float operator()(std::int64_t i) const { return load(i * t_->strides[0]); }
   float operator()(std::int64_t i, std::int64_t j) const { return load(i * t_->strides[0] + j * t_->strides[1]); }
+  float operator()(std::int64_t i, std::int64_t j, std::int64_t k) const {
+    return load(i * t_->strides[0] + j * t_->strides[1] + k * t_->strides[2]);
+  }
+  float operator()(std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l) const {
+    return load(i * t_->strides[0] + j * t_->strides[1] + k * t_->strides[2] + l * t_->strides[3]);
+  }
 
   /// Writes to the input (a planted bug).
   void overwrite(std::int64_t i, std::int64_t j, float value) const;
+  void overwrite(std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l, float value) const;
 
  private:
   float load(std::int64_t offset) const;
@@ -35,6 +42,12 @@ class Out {
   void set(std::int64_t i, float value) const { store(i * t_->strides[0], value, false); }
   void set(std::int64_t i, std::int64_t j, float value) const {
     store(i * t_->strides[0] + j * t_->strides[1], value, false);
+  }
+  void set(std::int64_t i, std::int64_t j, std::int64_t k, float value) const {
+    store(i * t_->strides[0] + j * t_->strides[1] + k * t_->strides[2], value, false);
+  }
+  void set(std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l, float value) const {
+    store(i * t_->strides[0] + j * t_->strides[1] + k * t_->strides[2] + l * t_->strides[3], value, false);
   }
   /// Truncates instead (a planted bug).
   void set_truncated(std::int64_t i, std::int64_t j, float value) const {

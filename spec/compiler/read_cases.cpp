@@ -25,6 +25,17 @@ std::vector<Range> read_ranges(Reader& reader, const YAML::Node& node, const std
   return list;
 }
 
+std::vector<Product> read_products(Reader& reader, const YAML::Node& node) {
+  std::vector<Product> list;
+  for (const Entry& entry : reader.entries(node, "cases.products", true)) {
+    const Product product{entry.name, reader.texts(entry.value, "cases.products." + entry.name)};
+    if (product.of.size() < 2)
+      reader.mistake(entry.value, "cases.products." + entry.name, "expected at least two sizes, as in H: [Hkv, g]");
+    list.push_back(product);
+  }
+  return list;
+}
+
 const Range* find(const std::vector<Range>& ranges, const std::string& name) {
   for (const Range& range : ranges)
     if (range.name == name) return &range;
@@ -74,6 +85,7 @@ CaseSpec read_cases(Reader& reader, const YAML::Node& node) {
   CaseSpec cases;
   auto fields = reader.fields(node, "cases", keys_of("cases"));
   if (fields.count("sizes")) cases.sizes = read_ranges(reader, fields["sizes"], "cases.sizes", true);
+  if (fields.count("products")) cases.products = read_products(reader, fields["products"]);
   if (fields.count("also")) cases.also = read_ranges(reader, fields["also"], "cases.also", false);
   if (fields.count("corners")) cases.corners = reader.texts(fields["corners"], "cases.corners");
   if (fields.count("profiles") && reader.is_sequence(fields["profiles"], "cases.profiles"))
@@ -131,14 +143,23 @@ std::string wrong_in_names(const CaseSpec& cases, const OpSpec& op) {
   for (const TensorSpec& input : op.inputs) names.insert(input.name + "_is");
   Words all;
   for (const Range& range : cases.sizes) all.push_back(range.name);
+  for (const Product& product : cases.products) all.push_back(product.name);
   for (const Range& range : cases.also) all.push_back(range.name);
   for (const OptionSpec& option : op.options) all.push_back(option.name);
   for (const std::string& name : all)
     if (!names.insert(name).second) return "the name " + quoted(name) + " stands for two things in a case";
+  Words known;
+  for (const Range& range : cases.sizes) known.push_back(range.name);
+  for (const Product& product : cases.products) {
+    for (const std::string& factor : product.of)
+      if (!find(cases.sizes, factor))
+        return "factor " + quoted(factor) + " of product " + quoted(product.name) + " is not in cases.sizes";
+    known.push_back(product.name);
+  }
   for (const auto* tensors : {&op.inputs, &op.outputs})
     for (const TensorSpec& tensor : *tensors)
       for (const std::string& size : tensor.shape)
-        if (is_identifier(size, true) && !find(cases.sizes, size))
+        if (is_identifier(size, true) && !contains(known, size))
           return "size " + quoted(size) + " of tensor " + quoted(tensor.name) + " is not in cases.sizes";
   return "";
 }

@@ -37,9 +37,16 @@ std::string used_op(const NewConcept& c) {
   for (const Range& range : c.used->cases.sizes)
     sizes += (sizes.empty() ? "" : ", ") + range.name + ": [" + std::to_string(range.low) + ", " +
              std::to_string(range.high) + "]";
+  std::string products;
+  for (const Product& product : c.used->cases.products) {
+    std::string of;
+    for (const std::string& factor : product.of) of += (of.empty() ? "" : ", ") + factor;
+    products += (products.empty() ? "" : ", ") + product.name + ": [" + of + "]";
+  }
   std::string profiles;
   for (const std::string& profile : c.used->cases.profiles) profiles += (profiles.empty() ? "" : ", ") + profile;
   return "uses: " + c.op + "\ncases:\n  sizes: { " + sizes + " }\n" +
+         (products.empty() ? "" : "  products: { " + products + " }\n") +
          (profiles.empty() ? "" : "  profiles: [" + profiles + "]\n");
 }
 

@@ -204,12 +204,14 @@ Bound lse_of(const BoundModel& m, const Passage& way, const MeanRow& r, double l
   out.s2 = grouped(r, way, r.q, r.eta) + (rounded ? grouped(r, way, r.q, r.store) : 0) + r.key_sum.s2 +
            square(m.log_error * log) + 3 * m.variance * (square(size) + square(log)) + rescaled(m, r, way, r.q);
   const double own = kOwn * (4 * std::fabs(lse) + 4 * size + 8);
-  out.b = approximate + linear + below + r.key_sum.b + own;
+  out.s2 += r.lone.s2;
+  symbols.add(r.lone.c, r.lone.symbol);
+  out.b = approximate + linear + below + r.key_sum.b + own + r.lone.b;
   if (c.exponent == Exponent::fma) out.b += m.u * size;
   symbols.move_to(out);
   const double ln = relative + below;
   const double w = ln < 1 ? std::max(ln, -math::log1p(-ln)) : kInfinity;
-  out.w = (w + m.log_error * (log + w) + 4 * m.u * (size + log + w)) * (1 + 0x1p-20) + own;
+  out.w = (w + m.log_error * (log + w) + 4 * m.u * (size + log + w)) * (1 + 0x1p-20) + own + r.lone.w;
   if (c.exponent == Exponent::fma) out.w += 2 * m.u * size;
   return finish(m, out);
 }

@@ -25,6 +25,7 @@ void clear(MeanRow& r) {
   r.falls.clear();
   r.repeats = r.special = r.unbounded = false;
   r.exact_logits = r.ones = true;
+  r.lone = {};
   r.sum = r.key_sum = {};
   r.p_sink = r.sink_eta = r.sink_worst = r.sink_linear = 0;
 }
@@ -153,6 +154,7 @@ void read_row(const BoundModel& m, const Passage& way, const Matrix<Bound>& s, c
                          (way.splits > 1 ? 8 * m.u * (r.size + ln + widest) + 2 * m.log_error * ln : 0);
   const double u_p = narrow ? stored.u() : 0;
   const bool alone = n == 1 && !with_sink && difference && way.slack == 0;
+  if (alone) r.lone = s(i, r.at[0]);
   for (std::size_t k = 0; k < n; ++k) {
     const Bound& x = s(i, r.at[k]);
     const double d = r.s[k] - r.top;

@@ -44,6 +44,7 @@ struct MeanRow {
   bool ones = true;                     // every weight is 0 or 1 by construction
   bool known = true;                    // and so whatever errors the logits have
   bool special = false, unbounded = false;
+  Bound lone;                 // the only logit of a row: its weight is 1 whatever its errors, L has them
   double m = 0, top = 0;      // largest logit, without and with the sink
   double l = 0, inverse = 0;  // sum of e and the sink's weight; 1/l
   double size = 0;            // the largest |logit|, the sink's included

@@ -1,0 +1,123 @@
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "conformance/engine/subject.hpp"
+
+// Attention as one thread block of a fused kernel does it: for each query a running maximum, sum and accumulator over
+// tiles of keys, within a tile from the last key to the first; one division at the end.
+namespace assay {
+namespace {
+
+constexpr std::int64_t tile = 8;
+
+struct Kernel {
+  Subject& s;
+  const In q = s.in("q"), k = s.in("k"), v = s.in("v"), mask = s.in("mask"), bias = s.in("bias"), sink = s.in("sink");
+  const Out o = s.out("o"), lse = s.out("lse");
+  const std::int64_t B = q.size(0), Sq = q.size(1), H = q.size(2), d = q.size(3);
+  const std::int64_t Sk = k.size(1), Hkv = k.size(2), dv = v.size(3);
+  const bool causal = !s.option("causal", "none");
+  const bool top_left = s.option("causal", "top_left") || (causal && s.bug("top_left"));
+  const std::int64_t window = static_cast<std::int64_t>(s.number("window"));
+  const bool bug_mean = s.bug("empty_row_mean"), bug_multiply = s.bug("mask_times_exp");
+  const float none = bug_mean ? -1e30f : -INFINITY;
+  float scale = s.number("scale");
+
+  void check() {
+    if (k.size(0) != B || k.size(3) != d) s.refuse("k must be [B, Sk, Hkv, d] with the B and d of q");
+    if (v.size(0) != B || v.size(1) != Sk || v.size(2) != Hkv) s.refuse("v must be [B, Sk, Hkv, dv], as k");
+    if (H % Hkv != 0) s.refuse("H must be a multiple of Hkv");
+    if (window == 0 || window < -1) s.refuse("window must be at least 1, or -1");
+    if (mask.given() && (mask.size(0) != B || mask.size(1) != Sq || mask.size(2) != Sk))
+      s.refuse("mask must be [B, Sq, Sk]");
+    if (bias.given() && (bias.size(0) != H || bias.size(1) != Sq || bias.size(2) != Sk))
+      s.refuse("bias must be [H, Sq, Sk]");
+    if (sink.given() && sink.size(0) != H) s.refuse("sink must be [H]");
+  }
+
+  bool sees(std::int64_t b, std::int64_t i, std::int64_t j) const {
+    const std::int64_t t = top_left ? i : i + Sk - Sq;
+    if (causal && j > t) return false;
+    if (window > 0 && j <= t - window) return false;
+    return !mask.given() || mask(b, i, j) != 0;
+  }
+
+  float logit(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
+    float dot = 0;
+    for (std::int64_t c = 0; c < d; ++c) dot += q(b, i, h, c) * k(b, j, h / (H / Hkv), c);
+    if (!bias.given()) return dot * scale;
+    return s.bug("bias_before_scale") ? (dot + bias(h, i, j)) * scale : dot * scale + bias(h, i, j);
+  }
+
+  void row(std::int64_t b, std::int64_t h, std::int64_t i) const {
+    float m = none, l = 0;
+    std::vector<float> acc(static_cast<std::size_t>(dv));
+    for (std::int64_t first = 0; first < Sk; first += tile) {
+      float x[tile];
+      bool keep[tile];
+      const std::int64_t n = std::min(tile, Sk - first);
+      const float before = m;
+      for (std::int64_t r = 0; r < n; ++r) {
+        const bool seen = sees(b, i, first + r);
+        keep[r] = seen;
+        x[r] = seen || bug_multiply ? logit(b, h, i, first + r) : none;
+        if (!seen && !bug_mean && !bug_multiply) continue;
+        if (x[r] > m || std::isnan(x[r])) m = x[r];
+      }
+      if (m == -INFINITY) continue;
+      const float a = before == -INFINITY ? 0.0f : std::exp(before - m);
+      l *= a;
+      for (float& c : acc) c *= a;
+      for (std::int64_t r = n; r-- > 0;) {
+        if (!keep[r] && !bug_mean && !bug_multiply) continue;
+        const float e = bug_multiply ? (keep[r] ? 1.0f : 0.0f) * std::exp(x[r] - m) : std::exp(x[r] - m);
+        l += e;
+        for (std::int64_t c = 0; c < dv; ++c) acc[static_cast<std::size_t>(c)] += e * v(b, first + r, h / (H / Hkv), c);
+      }
+    }
+    write(b, h, i, m, l, acc);
+  }
+
+  void write(std::int64_t b, std::int64_t h, std::int64_t i, float m, float l, const std::vector<float>& acc) const {
+    const bool empty = m == -INFINITY && l == 0;
+    const float g = sink.given() ? sink(h) : -INFINITY;
+    // against the larger of maximum and sink, so that neither overflows
+    const float top = empty ? g : std::max(m, g);
+    float all =
+        top == -INFINITY ? 0.0f : (empty ? 0.0f : l * std::exp(m - top)) + (sink.given() ? std::exp(g - top) : 0.0f);
+    if (std::isnan(m)) all = NAN;
+    for (std::int64_t c = 0; c < dv && o.wanted(); ++c) {
+      const float part = empty ? 0.0f : acc[static_cast<std::size_t>(c)] * std::exp(m - top);
+      o.set(b, i, h, c, empty && !s.bug("empty_row_nan") ? 0.0f : part / all);
+    }
+    if (!lse.wanted()) return;
+    const bool included = s.option("lse_of_sink", "included") && sink.given();
+    float L = included ? (top == -INFINITY ? top : top + std::log(all)) : empty ? -INFINITY : m + std::log(l);
+    if (empty && !included && s.bug("empty_row_plus_inf")) L = INFINITY;
+    if (s.bug("lse_base2")) L *= 1.44269504f;
+    if (s.bug("lse_without_scale")) L /= scale;
+    lse.set(b, h, i, L);
+  }
+
+  void overwrite_keys() const {
+    for (std::int64_t j = 0; j < Sk; ++j)
+      for (std::int64_t b = 0; b < B; ++b) k.overwrite(b, j, 0, 0, k(b, j, 0, 0) - 1.0f);
+  }
+};
+
+}  // namespace
+
+SUBJECT(attention) {
+  Kernel kernel{s};
+  kernel.check();
+  const std::int64_t width = s.bug("padded_scale") ? (kernel.d + 7) / 8 * 8 : kernel.d;
+  if (kernel.scale == 0) kernel.scale = 1.0f / std::sqrt(static_cast<float>(width));
+  if (s.bug("scale_twice")) kernel.scale *= kernel.scale;
+  for (std::int64_t b = 0; b < kernel.B; ++b)
+    for (std::int64_t h = 0; h < kernel.H; ++h)
+      for (std::int64_t i = 0; i < kernel.Sq; ++i) kernel.row(b, h, i);
+  if (s.bug("input_overwritten")) kernel.overwrite_keys();
+}
+
+}  // namespace assay
