@@ -249,6 +249,9 @@ std::vector<AttentionCase> structured_attention(const Format& in, Random& random
     a = base(1, 1, 1, 257, 4);  // 257 equal keys
     fill(a.v, [](I i, I j) { return j == 0 ? 1.0 : j == 1 ? (i % 2 ? 1.0 : -1.0) : j == 2 && i == 256 ? 1.0 : 0.0; });
     add(a);
+    a = base(1, 1, 1, 90, 16);  // equal keys, whole values: nothing is rounded before the division
+    whole(a.v, 8);
+    add(a);
     for (AttentionCase& s : some) {
       if (feature == 1 || feature == 4) s.window = 2;
       if (feature == 5) s.window = 3;

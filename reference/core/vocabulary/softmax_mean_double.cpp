@@ -35,12 +35,23 @@ struct Range {
   Index first, last;
 };
 
-/// Where row i has entries: from a multiple of kLanes to after the last.
+/// Where the mask of row i keeps entries: from a multiple of kLanes to after the last.
 Range range_of(const Matrix<double>& s, const Mask& keep, Index i) {
   Index first = 0, last = s.cols();
-  while (last > 0 && !takes(s, keep, i, last - 1)) --last;
-  while (first < last && !takes(s, keep, i, first)) ++first;
+  if (keep.data() == nullptr) return {first, last};
+  while (last > 0 && !keep(i, last - 1)) --last;
+  while (first < last && !keep(i, first)) ++first;
   return {first / kLanes * kLanes, last};
+}
+
+/// The logits of row i in that range, -inf where masked: where they lie if nothing is masked there, or in `to`.
+const double* logits(const Matrix<double>& s, const Mask& keep, Index i, const Range& r, double* to) {
+  bool all = s.col_stride() == 1;
+  if (keep.data() != nullptr)
+    for (Index j = r.first; all && j < r.last; ++j) all = keep(i, j) != 0;
+  if (all) return s.data() + i * s.row_stride() + r.first;
+  for (Index j = r.first; j < r.last; ++j) to[j - r.first] = keep.data() == nullptr || keep(i, j) ? s(i, j) : -infinity;
+  return to;
 }
 
 void round_row(const Format& f, double* x, Index n) {
@@ -64,17 +75,17 @@ void block(const Matrix<double>& s, const Matrix<double>& v, const Mask& keep, c
     const Range& r = ranges[static_cast<std::size_t>(i - first)];
     const Index n = std::max<Index>(0, r.last - r.first);
     double* e = weights.data() + (i - first) * width + (n == 0 ? 0 : r.first - all.first);
-    for (Index j = 0; j < n; ++j) e[j] = takes(s, keep, i, r.first + j) ? s(i, r.first + j) : -infinity;
+    const double* x = logits(s, keep, i, r, e);
     //  m = max_j s_j      e_j = exp(s_j - m)      l = sum_j e_j
-    const double m = prim::anchor(kernels::max(e, n));
-    double l = kernels::subtract_exp_sum(e, m, e, n);
+    const double top = kernels::max(x, n), m = prim::anchor(top);
+    double l = kernels::subtract_exp_sum(x, m, e, n);
     if (rounds && !normalised) {
       round_row(*rounds->p, e, n);
       if (rounds->l == RowSum::rounded) l = kernels::sum(e, n);
     }
-    y.lse[i] = n == 0 ? -infinity : m + math::log(l);
-    whole.push_back(sink.data() == nullptr ? l : l + math::exp(sink[i] - m));
-    if (n == 0) whole.back() = 1;
+    const bool none = top == -infinity;
+    y.lse[i] = none ? -infinity : m + math::log(l);
+    whole.push_back(none ? 1 : sink.data() == nullptr ? l : l + math::exp(sink[i] - m));
     if (!normalised) continue;
     kernels::divide(e, whole.back(), e, n);
     round_row(*rounds->p, e, n);
