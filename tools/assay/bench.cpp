@@ -32,11 +32,12 @@ class Keep : public benchmark::BenchmarkReporter {
 
 int bench(const std::string& glob, bool json) {
   std::vector<bench::Group> groups;
-  for (auto make : {bench::matmul, bench::rows, bench::bound, bench::threads, bench::engine}) {
+  for (auto make : {bench::matmul, bench::rows, bench::bound, bench::attention, bench::threads, bench::engine}) {
     bench::Group g = make();
     if (matches(glob, g.name)) groups.push_back(std::move(g));
   }
-  if (groups.empty()) throw Error("no group of benchmarks matches", "matmul, rows, bound, threads, engine", glob);
+  if (groups.empty())
+    throw Error("no group of benchmarks matches", "matmul, rows, bound, attention, threads, engine", glob);
   for (const bench::Group& g : groups) {
     for (const bench::Timed& t : g.timed) {
       benchmark::RegisterBenchmark(t.name.c_str(),

@@ -27,11 +27,12 @@ struct Group {
   std::vector<Ratio> ratios;
 };
 
-Group matmul();   // against Eigen with the same instruction set, one thread each
-Group rows();     // norms against a memory copy, softmax against its exponentials
-Group bound();    // the Bound reading against an untiled loop in double
-Group threads();  // two threads against one
-Group engine();   // cases per second of each op, worker round trip, growth of cost with work
+Group matmul();     // against Eigen with the same instruction set, one thread each
+Group rows();       // norms against a memory copy, softmax against its exponentials
+Group bound();      // the Bound reading against an untiled loop in double
+Group attention();  // the softmax-weighted mean against its products; its Bound against an untiled loop
+Group threads();    // two threads against one
+Group engine();     // cases per second of each op, worker round trip, growth of cost with work
 
 /// Products by Eigen, compiled for the instruction set that the kernels use.
 void eigen_product(const double* a, const double* b, double* c, long n);
