@@ -96,7 +96,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   auto* cmd = app.add_subcommand("bench", "Times the kit itself; ratios of one run against their targets");
   auto glob = std::make_shared<std::string>("*");
   auto json = std::make_shared<bool>(false);
-  cmd->add_option("GROUP", *glob, "matmul, rows, bound, threads, engine, or a glob");
+  cmd->add_option("GROUP", *glob, "matmul, rows, bound, attention, threads, engine, or a glob");
   cmd->add_flag("--json", *json, "for machines");
   cmd->callback([glob, json, &exit_code] { exit_code = bench(*glob, *json); });
 }

@@ -64,9 +64,10 @@ void find_boundaries(const BoundModel& m, const Passage& way, MeanRow& r) {
   r.rises.assign(n, 0);
   r.falls.assign(n, 0);
   r.met.assign(n, r.top);
+  r.merge = 0;
   if (!way.several || n < 2) return;
   const double ln = math::log(static_cast<double>(n) + 1), reach = r.size + ln;
-  const double merge = way.splits > 1 ? square(m.log_error * ln) : 0;
+  r.merge = way.splits > 1 ? square(m.exp_error) + 4 * m.variance * square(reach) + square(m.log_error * ln) : 0;
   const auto tile = [&](std::size_t k) { return r.at[k] / way.tile; };
   double used = -kInfinity, top = -kInfinity;
   for (std::size_t k = 0; k < n; ++k) {
@@ -83,7 +84,7 @@ void find_boundaries(const BoundModel& m, const Passage& way, MeanRow& r) {
     }
     r.met[k] = way.in_order ? used : r.top;
     if (!way.in_order && (k + 1 == n || tile(k + 1) != tile(k)))
-      r.drift[k] = square(m.exp_error) + 4 * m.variance * square(reach) + merge;
+      r.drift[k] = square(m.exp_error) + 4 * m.variance * square(reach);
   }
   if (way.in_order) return;
   top = -kInfinity;
@@ -258,18 +259,17 @@ double rescaled(const BoundModel& m, const MeanRow& r, const Passage& way, const
   if (!way.several || r.n < 2) return 0;
   double total = 0;
   for (double v : x) total += v;
-  double sum = 0, high = 0, low = 0, squares = 0, forward = 0, backward = 0, factor = 0;
+  double sum = 0, high = 0, low = 0, squares = 0, forward = 0, backward = 0;
   for (std::size_t k = 0; k < x.size(); ++k) {
     sum += x[k];
     high = std::max(high, sum);
     low = std::min(low, sum);
     squares += r.drift[k] * sum * sum;
-    factor = std::max(factor, r.drift[k]);
     if (r.rises[k]) forward += sum;
     if (r.falls[k]) backward += total - sum;
   }
   double variance = squares;
-  if (way.splits > 1) variance = std::max(variance, 2 * factor * square(high - low));
+  if (way.splits > 1) variance = std::max(variance, 2 * r.merge * square(high - low));
   // An exp that always errs the same way does so in every rescale.
   return std::max(variance, square(m.exp_error) * std::max(square(forward), square(backward)));
 }

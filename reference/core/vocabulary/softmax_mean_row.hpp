@@ -51,6 +51,7 @@ struct MeanRow {
   double p_sink = 0, sink_eta = 0, sink_worst = 0, sink_linear = 0;
   Accumulated sum, key_sum;        // of l, relative to it; of the keys alone
   double grown = 0;                // worst case of the additions of l
+  double merge = 0;                // variance of the weight that a part has among others
   Numbers drift;                   // > 0: after this entry the maximum may change; variance of the factor
   std::vector<char> rises, falls;  // and does so, first key first or last key first
 };
