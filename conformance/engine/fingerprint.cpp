@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "conformance/engine/eval.hpp"
 #include "conformance/engine/subject.hpp"
@@ -38,12 +40,12 @@ bool same_outputs(const Observed& seen, const Tensors& other, double z) {
   return wrong;
 }
 
-/// Whether all outputs are within the bound of the definition with these options, and not of that with the declared
-/// ones.
-bool accepted_with(const Observed& seen, const std::vector<double>& options, double z) {
-  Call call = seen.call;
-  call.options = options;
-  const auto y = evaluate<Bound>(call), declared = evaluate<Bound>(seen.call);
+/// Whether all outputs are within the bound of the definition as `call` has it, and not as it was declared.
+bool accepted_as(const Observed& seen, const Call& call, double z) {
+  const Reading r{&call.contract, false, z};
+  const auto declared = evaluate<Bound>(seen.call);
+  const ReadingScope scope(r);
+  const auto y = evaluate<Bound>(call);
   bool differs = false;
   for (const Named& t : seen.outputs.all()) {
     const auto at = y.find(t.name);
@@ -56,6 +58,31 @@ bool accepted_with(const Observed& seen, const std::vector<double>& options, dou
     }
   }
   return differs;
+}
+
+/// What an implementation may store or form otherwise than its contract says; what allows least comes first.
+constexpr std::pair<const char*, const char*> kUndeclared[] = {
+    {"p=fp32", "p is not rounded"},
+    {"p=bf16", "p is stored in bf16"},
+    {"p=fp16", "p is stored in fp16"},
+    {"s=bf16", "scores are stored in bf16"},
+    {"s=fp16", "scores are stored in fp16"},
+    {"l=rounded", "the row sum is of rounded p"},
+    {"l=unrounded", "the row sum is of unrounded p"},
+    {"exponent=fma", "exponents are formed from rounded products"},
+    {"exponent=difference", "exponents are formed from a difference"},
+    {"p_scale=normalised", "p is divided by its row sum before it is stored"},
+    {"p_scale=unnormalised", "p is stored before it is divided"}};
+
+/// The contract with that field; nothing where it is the same, or says nothing together with the others.
+std::optional<Contract> with_field(const Contract& c, const std::string& field) {
+  try {
+    Contract other = parse_contract(c.spell() + " " + field);
+    if (other.spell() == c.spell()) return std::nullopt;
+    return other;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -85,12 +112,25 @@ std::string fingerprint(const std::vector<Observed>& failing, double z) {
         bool possible = true;  // the same inputs must exist under the other value
         for (const TensorSpec& t : op.inputs)
           possible = possible && exists(t, op, options) == seen.call.inputs.has(t.name);
-        count += possible && accepted_with(seen, options, z);
+        Call call = seen.call;
+        call.options = options;
+        count += possible && accepted_as(seen, call, z);
       }
       offer(count, fmt::format("option {}={} (declare it, or it is that bug)", op.options[o].name,
                                op.options[o].numeric() ? fmt::format("{}", value)
                                                        : op.options[o].names[static_cast<std::size_t>(v)]));
     }
+  }
+  for (const auto& [field, says] : kUndeclared) {
+    const std::optional<Contract> other = with_field(failing[0].call.contract, field);
+    if (!other) continue;
+    std::size_t count = 0;
+    for (const Observed& seen : failing) {
+      Call call = seen.call;
+      call.contract = *other;
+      count += accepted_as(seen, call, z);
+    }
+    offer(count, fmt::format("contract field {}: {} (declare it, or it is that bug)", field, says));
   }
   if (subject_of(op.name) == nullptr) return best;
   for (const BugSpec& bug : page.bugs) {

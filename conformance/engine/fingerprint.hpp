@@ -13,8 +13,9 @@ struct Observed {
   Tensors outputs;
 };
 
-/// Which planted bug, or which option value that the call did not declare, reproduces the outputs of the failing calls:
-/// "planted bug finite_mask on 12 of 12: ..."; "" if none does on most of them. A hint for the reader, never a verdict.
+/// Which planted bug, or which option value or contract field that the call did not declare, reproduces the outputs of
+/// the failing calls: "planted bug finite_mask on 12 of 12: ..."; "" if none does on most of them. A hint for the
+/// reader, never a verdict.
 std::string fingerprint(const std::vector<Observed>& failing, double z);
 
 }  // namespace assay

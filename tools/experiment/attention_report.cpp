@@ -43,6 +43,8 @@ int report_total(const std::vector<Tally>& all, double z) {
       std::printf("| %.2f | %lld |\n", static_cast<double>(i) / 4, static_cast<long long>(total.bins[i]));
   for (const Tally& t : all)
     if (t.max_z > 4 && !t.farthest.empty()) std::printf("farthest: %s\n", t.farthest.c_str());
+  for (const Tally& t : all)
+    if (t.max_gain > 0.8) std::printf("largest gain %.2f: %s\n", t.max_gain, t.largest_gain.c_str());
   for (const std::string& f : total.failures) std::printf("rejected: %s\n", f.c_str());
   return total.elements > 0 && total.rejected + total.rows_rejected == 0 ? 0 : 1;
 }

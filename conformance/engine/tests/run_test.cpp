@@ -70,6 +70,17 @@ TEST(Run, AClaimThatIsNeverOfferedHasNotPassed) {
   EXPECT_EQ(r.reason, "output log_p");
 }
 
+TEST(Run, AWrongContractIsNamed) {
+  // The subject does not round p, and is judged as one that does.
+  const auto target = make_target("subject:bf16 p=bf16");
+  const Claim& known = claim("softmax.online.accuracy");
+  RunOptions o = options();
+  o.fingerprints = true;
+  const Result r = run_claim(known, *known.page, *target, parse_contract("bf16 p=bf16"), o);
+  EXPECT_EQ(r.verdict, Result::Verdict::failed);
+  EXPECT_NE(r.fingerprint.find("contract field p=fp32: p is not rounded"), std::string::npos) << r.fingerprint;
+}
+
 TEST(Run, ShrinksToTheSmallestCase) {
   FakeTarget target;
   const Result r = ask([](Check& check) { check.require(check.c["T"] < 2 || check.c["n"] < 17, "small"); }, target);
