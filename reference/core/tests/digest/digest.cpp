@@ -13,6 +13,7 @@
 #include "reference/core/math.hpp"
 #include "reference/core/philox.hpp"
 #include "reference/core/profile.hpp"
+#include "reference/core/vocabulary.hpp"
 
 namespace assay {
 namespace {
@@ -133,6 +134,24 @@ void rows() {
   softmax.print("softmax row");
 }
 
+void means() {
+  Digest d;
+  for (const Index n : {1, 7, 16, 100, 300}) {
+    const auto matrix = [](std::uint32_t tensor, Index rows, Index cols) {
+      return fill(Profile::normal, {rows, cols}, 19, tensor).matrix();
+    };
+    Mask window(70, n, 1);
+    for (Index i = 0; i < 70; ++i)
+      for (Index j = 0; j < n; ++j) window(i, j) = j >= i - 20 && j <= i + 30;
+    const SoftmaxMean<double> y = softmax_mean(matrix(0, 70, n), matrix(1, n, 5), window, matrix(2, 1, 70).row(0));
+    for (Index i = 0; i < 70; ++i) {
+      d.add(y.lse[i]);
+      for (Index c = 0; c < 5; ++c) d.add(y.o(i, c));
+    }
+  }
+  d.print("softmax_mean");
+}
+
 void profiles() {
   for (const Profile p : all_profiles()) {
     Digest d;
@@ -160,6 +179,7 @@ int main(int argc, char** argv) {
     if (libm) return 0;
     assay::products();
     assay::rows();
+    assay::means();
     assay::profiles();
   } catch (const assay::Error& e) {
     std::fprintf(stderr, "%s\n", e.what());
