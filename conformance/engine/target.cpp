@@ -116,9 +116,12 @@ std::unique_ptr<Target> planted(const std::string& name, const std::string& rest
   if (subject_of(op) == nullptr) throw Error("no subject is registered for this op", "an op with a subject", op);
   if (kind == "planted") {
     std::string known;
-    for (const BugSpec& b : page_of_op(op).bugs) {
-      if (b.name == bug) return std::make_unique<BuiltinTarget>(name, kind, op, bug, contract);
-      known += (known.empty() ? "" : ", ") + b.name;
+    for (const Page& p : pages()) {
+      if ((p.has_op ? p.op.name : p.uses) != op) continue;
+      for (const BugSpec& b : p.bugs) {
+        if (b.name == bug) return std::make_unique<BuiltinTarget>(name, kind, op, bug, contract);
+        known += (known.empty() ? "" : ", ") + b.name;
+      }
     }
     throw Error("no such planted bug of " + op, known, bug);
   }

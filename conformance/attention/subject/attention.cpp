@@ -21,6 +21,7 @@ struct Kernel {
   const bool top_left = s.option("causal", "top_left") || (causal && s.bug("top_left"));
   const std::int64_t window = static_cast<std::int64_t>(s.number("window"));
   const bool bug_mean = s.bug("empty_row_mean"), bug_multiply = s.bug("mask_times_exp");
+  const bool bug_late = s.bug("mask_after_max"), bug_minus = s.bug("neg_inf_minus_neg_inf");
   const float none = bug_mean ? -1e30f : -INFINITY;
   float scale = s.number("scale");
 
@@ -51,7 +52,7 @@ struct Kernel {
   }
 
   void row(std::int64_t b, std::int64_t h, std::int64_t i) const {
-    float m = none, l = 0;
+    float m = none, l = s.bug("l_starts_at_one") ? 1.0f : 0.0f;
     std::vector<float> acc(static_cast<std::size_t>(dv));
     for (std::int64_t first = 0; first < Sk; first += tile) {
       float x[tile];
@@ -61,17 +62,19 @@ struct Kernel {
       for (std::int64_t r = 0; r < n; ++r) {
         const bool seen = sees(b, i, first + r);
         keep[r] = seen;
-        x[r] = seen || bug_multiply ? logit(b, h, i, first + r) : none;
-        if (!seen && !bug_mean && !bug_multiply) continue;
+        x[r] = seen || bug_multiply || bug_late ? logit(b, h, i, first + r) : none;
+        if (!seen && !bug_mean && !bug_multiply && !bug_late) continue;
         if (x[r] > m || std::isnan(x[r])) m = x[r];
       }
-      if (m == -INFINITY) continue;
-      const float a = before == -INFINITY ? 0.0f : std::exp(before - m);
+      if (m == -INFINITY && !bug_minus) continue;
+      const float from = s.bug("m_before_alpha") ? m : before;
+      const float a = before == -INFINITY && !bug_minus ? 0.0f : std::exp(from - m);
       l *= a;
-      for (float& c : acc) c *= a;
+      for (float& c : acc) c *= s.bug("alpha_on_l_only") ? 1.0f : a;
       for (std::int64_t r = n; r-- > 0;) {
         if (!keep[r] && !bug_mean && !bug_multiply) continue;
-        const float e = bug_multiply ? (keep[r] ? 1.0f : 0.0f) * std::exp(x[r] - m) : std::exp(x[r] - m);
+        float e = bug_multiply ? (keep[r] ? 1.0f : 0.0f) * std::exp(x[r] - m) : std::exp(x[r] - m);
+        if (s.bug("fma_rescale")) e = std::exp2(std::fma(x[r], 1.44269504f, -(m * 1.44269504f)));
         l += e;
         for (std::int64_t c = 0; c < dv; ++c) acc[static_cast<std::size_t>(c)] += e * v(b, first + r, h / (H / Hkv), c);
       }
