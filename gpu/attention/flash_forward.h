@@ -1,0 +1,27 @@
+/* The call of a forward attention kernel, and the shape of its launch. Plain C: read by kernels and by whoever launches
+   them. Tensors as on page attention.core; strides count elements, the last size is contiguous, and every row of q, k
+   and v starts at a multiple of 16 bytes. */
+#ifndef ASSAY_GPU_ATTENTION_FLASH_FORWARD_H
+#define ASSAY_GPU_ATTENTION_FLASH_FORWARD_H
+#include <stdint.h>
+
+struct assay_flash_strides {
+  int64_t batch, sequence, head;
+};
+
+struct assay_flash_forward {
+  const uint16_t *q, *k, *v; /* [B, Sq, H, d], [B, Sk, Hkv, d], [B, Sk, Hkv, d], fp16 or bf16 */
+  uint16_t* o;               /* [B, Sq, H, d] */
+  float* lse;                /* [B, H, Sq], natural logarithm, dense */
+  struct assay_flash_strides q_stride, k_stride, v_stride, o_stride;
+  int32_t sq, sk, heads, group; /* group: query heads that share a key-value head */
+  int32_t causal;               /* 1: bottom-right aligned */
+  int32_t window;               /* keys a query sees at most, its own position and those before it; 0: all */
+  float scale;                  /* above 0 */
+};
+
+/* Grid (ceil(sq / rows), heads, B), `threads` threads, this many bytes of dynamic shared memory. */
+enum { ASSAY_FLASH_ROWS = 64, ASSAY_FLASH_KEYS = 64, ASSAY_FLASH_STAGES = 2, ASSAY_FLASH_THREADS = 128 };
+#define ASSAY_FLASH_SHARED_BYTES(d) (2 * (d) * (ASSAY_FLASH_ROWS + 2 * ASSAY_FLASH_STAGES * ASSAY_FLASH_KEYS))
+
+#endif

@@ -1,0 +1,276 @@
+// Forward attention for sm_80: FlashAttention-2 (arXiv 2307.08691, algorithm 1) on mma.sync, with tiles that cp.async
+// brings in while the tile before is worked on, and ldmatrix out of swizzled shared memory. Contract: in = out = fp16
+// or bf16, acc = fp32, p = in, l summed from the unrounded weights, exponent as fma in base 2.
+//
+// One block works on 64 queries of one head, a warp on 16 of them. Per tile of 64 keys:
+//   S = Q K^T     m' = max(m, rowmax S)     P = 2^(S c - m' c), c = scale log2 e     l = a l + rowsum P     O = a O + P
+//   V
+// A query that sees no key gives O = 0 and L = -inf; what a query does not see has no influence on its bits.
+#include "gpu/attention/flash_forward.h"
+#include "gpu/ptx/cp_async.cuh"
+#include "gpu/ptx/ldmatrix.cuh"
+#include "gpu/ptx/mma_sync.cuh"
+
+namespace assay {
+namespace {
+
+constexpr int rows = ASSAY_FLASH_ROWS, keys = ASSAY_FLASH_KEYS, stages = ASSAY_FLASH_STAGES;
+constexpr int threads = ASSAY_FLASH_THREADS, warp_rows = 16;
+static_assert(rows == warp_rows * threads / 32);
+
+constexpr float log2_e = 1.44269504f;
+
+/// A tile of rows of d 16-bit elements in shared memory. Chunk c of 8 elements of row r lies at c ^ (r mod 8): the
+/// eight rows of a matrix of ldmatrix then lie in different banks.
+template <int d>
+struct Tile {
+  std::uint16_t* base;  // [rows, d]
+  __device__ std::uint16_t* chunk(int row, int c) const { return base + row * d + ((c ^ (row & 7)) << 3); }
+  __device__ std::uint32_t address(int row, int c) const { return ptx::shared_address(chunk(row, c)); }
+};
+
+/// Starts to copy rows first..first+n-1 of a matrix with `count` rows; rows beyond it become zeros.
+template <int d, int n>
+__device__ void copy_rows(const Tile<d>& to, const std::uint16_t* from, std::int64_t stride, int first, int count) {
+  constexpr int chunks = d / 8;
+  for (int k = threadIdx.x; k < n * chunks; k += threads) {
+    const int row = k / chunks, c = k % chunks;
+    const bool there = first + row < count;
+    ptx::cp_async_16(to.address(row, c), there ? from + (first + row) * stride + c * 8 : from, there ? 16 : 0);
+  }
+}
+
+/// Which keys a query sees, by position: lowest to highest - 1.
+struct Sight {
+  int off, window, sk;
+  bool causal;
+  __device__ int lowest(int query) const { return window > 0 ? max(0, query + off - window + 1) : 0; }
+  __device__ int highest(int query) const { return causal ? max(0, min(sk, query + off + 1)) : sk; }
+};
+
+/// The two rows of S and O that a lane holds parts of: g and g + 8 of its warp's sixteen.
+struct Rows {
+  int query[2];
+  float m[2], l[2];  // maximum of the raw products, sum of the weights (of this lane's columns until the end)
+};
+
+template <int d, class F>
+class Forward {
+ public:
+  __device__ Forward(const assay_flash_forward& call, std::uint16_t* shared)
+      : call_(call), q_{shared}, warp_(threadIdx.x / 32), lane_(threadIdx.x % 32) {
+    const int head = blockIdx.y, batch = blockIdx.z;
+    first_ = blockIdx.x * rows;
+    q_from_ = call.q + batch * call.q_stride.batch + head * call.q_stride.head;
+    k_from_ = call.k + batch * call.k_stride.batch + head / call.group * call.k_stride.head;
+    v_from_ = call.v + batch * call.v_stride.batch + head / call.group * call.v_stride.head;
+    sight_ = {call.sk - call.sq, call.window, call.sk, call.causal != 0};
+    for (int half = 0; half < 2; ++half) {
+      row_.query[half] = first_ + warp_ * warp_rows + lane_ / 4 + 8 * half;
+      row_.m[half] = -INFINITY;
+      row_.l[half] = 0;
+    }
+  }
+
+  __device__ void run() {
+    const int last_query = min(first_ + rows, call_.sq) - 1;
+    const int begin = sight_.lowest(first_) / keys, end = (sight_.highest(last_query) + keys - 1) / keys;
+    copy_rows<d, rows>(q_, q_from_, call_.q_stride.sequence, first_, call_.sq);
+    if (begin < end) copy_tile(begin);
+    ptx::cp_async_commit();
+    for (int tile = begin; tile < end; ++tile) {
+      if (tile + 1 < end) copy_tile(tile + 1);
+      ptx::cp_async_commit();
+      ptx::cp_async_wait<1>();  // all but the tile just asked for
+      __syncthreads();
+      if (tile == begin) load_q();
+      work_on(tile);
+      __syncthreads();  // the stage may be written again
+    }
+    ptx::cp_async_wait<0>();
+    write();
+  }
+
+ private:
+  // Computed, not looked up: an array that is indexed at run time would move this object to local memory.
+  __device__ Tile<d> k_tile(int tile) const { return {q_.base + (rows + tile % stages * 2 * keys) * d}; }
+  __device__ Tile<d> v_tile(int tile) const { return {k_tile(tile).base + keys * d}; }
+
+  __device__ void copy_tile(int tile) {
+    copy_rows<d, keys>(k_tile(tile), k_from_, call_.k_stride.sequence, tile * keys, call_.sk);
+    copy_rows<d, keys>(v_tile(tile), v_from_, call_.v_stride.sequence, tile * keys, call_.sk);
+  }
+
+  __device__ void load_q() {
+    const int matrix = lane_ / 8, r = lane_ % 8;
+#pragma unroll
+    for (int k = 0; k < d / 16; ++k)
+      ptx::ldmatrix_x4(a_[k], q_.address(warp_ * warp_rows + matrix % 2 * 8 + r, k * 2 + matrix / 2));
+  }
+
+  __device__ void work_on(int tile) {
+    // Every query of the block sees the whole tile, or some see only part of it.
+    const int low = tile * keys, high = low + keys;
+    const bool whole = high <= sight_.highest(first_) && low >= sight_.lowest(first_ + rows - 1);
+    float s[keys / 8][4] = {};
+    products(k_tile(tile), s);
+    if (!whole) hide(low, s);
+    weigh(s);
+    if (!whole) move_specials(v_tile(tile), low);
+    accumulate(v_tile(tile), s);
+  }
+
+  /// s = Q K^T
+  __device__ void products(const Tile<d>& k, float (&s)[keys / 8][4]) {
+    const int matrix = lane_ / 8, r = lane_ % 8;
+#pragma unroll
+    for (int c = 0; c < d / 16; ++c) {
+#pragma unroll
+      for (int n = 0; n < keys / 16; ++n) {
+        std::uint32_t b[4];
+        ptx::ldmatrix_x4(b, k.address(n * 16 + matrix / 2 * 8 + r, c * 2 + matrix % 2));
+        ptx::mma_16x8x16(s[2 * n], a_[c], b[0], b[1], F());
+        ptx::mma_16x8x16(s[2 * n + 1], a_[c], b[2], b[3], F());
+      }
+    }
+  }
+
+  __device__ bool sees(int half, int key) const {
+    return key >= sight_.lowest(row_.query[half]) && key < sight_.highest(row_.query[half]);
+  }
+
+  /// A mask selects: -inf where a query does not look.
+  __device__ void hide(int low, float (&s)[keys / 8][4]) const {
+#pragma unroll
+    for (int n = 0; n < keys / 8; ++n)
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        if (!sees(e / 2, low + n * 8 + lane_ % 4 * 2 + e % 2)) s[n][e] = -INFINITY;
+  }
+
+  /// 0 times NaN is NaN, so a value that is NaN or infinite would reach queries that do not see it: it goes to those
+  /// that do, and becomes 0 in the tile. Rare: one look at the tile where all is finite.
+  __device__ void move_specials(const Tile<d>& v, int low) {
+    constexpr int chunks = d / 8;
+    bool found = false;
+    for (int k = threadIdx.x; k < keys * chunks; k += threads) {
+      const std::uint16_t* const at = v.chunk(k / chunks, k % chunks);
+      for (int e = 0; e < 8; ++e) found |= ptx::special(at[e], F());
+    }
+    if (__syncthreads_or(found) == 0) return;
+    for (int key = 0; key < keys; ++key) {
+#pragma unroll
+      for (int n = 0; n < d / 8; ++n)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const std::uint16_t bits = v.chunk(key, n)[lane_ % 4 * 2 + e % 2];
+          if (ptx::special(bits, F()) && sees(e / 2, low + key)) o_[n][e] += ptx::special_value(bits, F());
+        }
+    }
+    __syncthreads();
+    for (int k = threadIdx.x; k < keys * chunks; k += threads) {
+      std::uint16_t* const at = v.chunk(k / chunks, k % chunks);
+      for (int e = 0; e < 8; ++e)
+        if (ptx::special(at[e], F())) at[e] = 0;
+    }
+    __syncthreads();
+  }
+
+  /// s becomes P; m, l and O follow the maximum.
+  __device__ void weigh(float (&s)[keys / 8][4]) {
+    const float c = call_.scale * log2_e;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float top = row_.m[half];
+#pragma unroll
+      for (int n = 0; n < keys / 8; ++n) top = fmaxf(top, fmaxf(s[n][2 * half], s[n][2 * half + 1]));
+      top = fmaxf(top, __shfl_xor_sync(0xFFFFFFFFu, top, 1));
+      top = fmaxf(top, __shfl_xor_sync(0xFFFFFFFFu, top, 2));
+      const float shift = top == -INFINITY ? 0.0f : top * c;
+      const float a = ptx::exp2_approx(fmaf(row_.m[half], c, -shift));  // 0 where nothing was seen before
+      float sum = 0;
+#pragma unroll
+      for (int n = 0; n < keys / 8; ++n)
+#pragma unroll
+        for (int e = 2 * half; e < 2 * half + 2; ++e) {
+          s[n][e] = ptx::exp2_approx(fmaf(s[n][e], c, -shift));
+          sum += s[n][e];
+        }
+      row_.l[half] = row_.l[half] * a + sum;
+      row_.m[half] = top;
+#pragma unroll
+      for (int n = 0; n < d / 8; ++n) {
+        o_[n][2 * half] *= a;
+        o_[n][2 * half + 1] *= a;
+      }
+    }
+  }
+
+  /// O += P V
+  __device__ void accumulate(const Tile<d>& v, const float (&p)[keys / 8][4]) {
+    const int matrix = lane_ / 8, r = lane_ % 8;
+#pragma unroll
+    for (int k = 0; k < keys / 16; ++k) {
+      const std::uint32_t a[4] = {ptx::pack(p[2 * k][0], p[2 * k][1], F()), ptx::pack(p[2 * k][2], p[2 * k][3], F()),
+                                  ptx::pack(p[2 * k + 1][0], p[2 * k + 1][1], F()),
+                                  ptx::pack(p[2 * k + 1][2], p[2 * k + 1][3], F())};
+#pragma unroll
+      for (int n = 0; n < d / 16; ++n) {
+        std::uint32_t b[4];
+        ptx::ldmatrix_x4_trans(b, v.address(k * 16 + matrix % 2 * 8 + r, n * 2 + matrix / 2));
+        ptx::mma_16x8x16(o_[2 * n], a, b[0], b[1], F());
+        ptx::mma_16x8x16(o_[2 * n + 1], a, b[2], b[3], F());
+      }
+    }
+  }
+
+  /// O / l, and L = m scale + ln l.
+  __device__ void write() {
+    const int head = blockIdx.y, batch = blockIdx.z;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float l = row_.l[half];
+      l += __shfl_xor_sync(0xFFFFFFFFu, l, 1);
+      l += __shfl_xor_sync(0xFFFFFFFFu, l, 2);
+      const int query = row_.query[half];
+      if (query >= call_.sq) continue;
+      const bool empty = row_.m[half] == -INFINITY && l == 0;
+      const float inverse = empty ? 0.0f : 1.0f / l;
+      std::uint16_t* const to = call_.o + batch * call_.o_stride.batch + query * call_.o_stride.sequence +
+                                head * call_.o_stride.head + lane_ % 4 * 2;
+#pragma unroll
+      for (int n = 0; n < d / 8; ++n) {
+        const std::uint32_t two = ptx::pack(o_[n][2 * half] * inverse, o_[n][2 * half + 1] * inverse, F());
+        to[n * 8] = static_cast<std::uint16_t>(two);
+        to[n * 8 + 1] = static_cast<std::uint16_t>(two >> 16);
+      }
+      if (lane_ % 4 == 0)
+        call_.lse[(static_cast<std::int64_t>(batch) * call_.heads + head) * call_.sq + query] =
+            empty ? -INFINITY : row_.m[half] * call_.scale + logf(l);
+    }
+  }
+
+  const assay_flash_forward& call_;
+  const std::uint16_t *q_from_, *k_from_, *v_from_;
+  Tile<d> q_;
+  Sight sight_;
+  int first_, warp_, lane_;
+  Rows row_;
+  std::uint32_t a_[d / 16][4];  // Q of the warp's rows
+  float o_[d / 8][4] = {};      // O of the warp's rows, not divided yet
+};
+
+}  // namespace
+
+extern __shared__ __align__(128) std::uint16_t shared_memory[];
+
+#define ASSAY_FLASH(name, d, format)                                                                       \
+  extern "C" __global__ void __launch_bounds__(ASSAY_FLASH_THREADS) name(const assay_flash_forward call) { \
+    Forward<d, ptx::format>(call, shared_memory).run();                                                    \
+  }
+ASSAY_FLASH(attention_fp16_d64_sm80, 64, Fp16)
+ASSAY_FLASH(attention_fp16_d128_sm80, 128, Fp16)
+ASSAY_FLASH(attention_bf16_d64_sm80, 64, Bf16)
+ASSAY_FLASH(attention_bf16_d128_sm80, 128, Bf16)
+
+}  // namespace assay
