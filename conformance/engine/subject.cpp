@@ -23,7 +23,8 @@ const Format& format_of(const assay_dtype& t) {
   if (is(t, ASSAY_FLOAT, 64)) return formats::fp64;
   if (is(t, ASSAY_FLOAT, 16)) return formats::fp16;
   if (is(t, ASSAY_BFLOAT, 16)) return formats::bf16;
-  throw Error("a subject was given a tensor type it does not know", "fp64, fp32, fp16, bf16 or bool",
+  if (is(t, ASSAY_UINT, 8)) return formats::uint8;  // codes of 8-bit formats
+  throw Error("a subject was given a tensor type it does not know", "fp64, fp32, fp16, bf16, uint8 or bool",
               "code " + std::to_string(t.code) + ", " + std::to_string(t.bits) + " bits");
 }
 
@@ -65,7 +66,9 @@ void Out::store(std::int64_t offset, float value, bool truncate) const {
   if (is(t_->dtype, ASSAY_FLOAT, 32)) return write(t_, offset, value);
   const Format& f = format_of(t_->dtype);
   const double to = round_to(f, value, truncate ? Round::toward_zero : Round::nearest_even);
-  write(t_, offset, static_cast<std::uint16_t>(encode(f, to)));
+  const std::uint64_t code = encode(f, to);
+  if (f.bits == 8) return write(t_, offset, static_cast<std::uint8_t>(code));
+  write(t_, offset, static_cast<std::uint16_t>(code));
 }
 
 In Subject::in(std::string_view name) const {
