@@ -16,10 +16,10 @@ SoftmaxMean<T> softmax_merge(const SoftmaxMean<T>& a, const SoftmaxMean<T>& b) {
   //  LSE = m + ln(exp(LSE_1 - m) + exp(LSE_2 - m))      m = max(LSE_1, LSE_2)
   const Vector<T> m = anchor(max(a.lse, b.lse));                   // [T]
   const Vector<T> lse = m + log(exp(a.lse - m) + exp(b.lse - m));  // [T]
-  //  o = exp(LSE_1 - LSE) o_1 + exp(LSE_2 - LSE) o_2   an empty part has no share
-  const Vector<T> share1 = select(!is_neg_inf(a.lse), exp(a.lse - lse), 0);  // [T]
-  const Vector<T> share2 = select(!is_neg_inf(b.lse), exp(b.lse - lse), 0);  // [T]
-  return {lse, scale_rows(a.o, share1) + scale_rows(b.o, share2)};
+  //  o = exp(LSE_1 - LSE) o_1 + exp(LSE_2 - LSE) o_2   an empty part has no share, whatever its o holds
+  const Matrix<T> share1 = select_rows(!is_neg_inf(a.lse), scale_rows(a.o, exp(a.lse - lse)), 0);  // [T, d]
+  const Matrix<T> share2 = select_rows(!is_neg_inf(b.lse), scale_rows(b.o, exp(b.lse - lse)), 0);  // [T, d]
+  return {lse, share1 + share2};
 }
 
 template <class T>

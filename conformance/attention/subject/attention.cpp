@@ -16,12 +16,14 @@ struct Kernel {
   const In q = s.in("q"), k = s.in("k"), v = s.in("v"), mask = s.in("mask"), bias = s.in("bias"), sink = s.in("sink");
   const Out o = s.out("o"), lse = s.out("lse");
   const std::int64_t B = q.size(0), Sq = q.size(1), H = q.size(2), d = q.size(3);
-  const std::int64_t Sk = k.size(1), Hkv = k.size(2), dv = v.size(3);
+  const std::int64_t Sk = k.size(1), Hkv = k.size(2), dv = v.size(3), group = Hkv > 0 ? H / Hkv : 1;
   const bool causal = !s.option("causal", "none");
   const bool top_left = s.option("causal", "top_left") || (causal && s.bug("top_left"));
   const std::int64_t window = static_cast<std::int64_t>(s.number("window"));
   const bool bug_mean = s.bug("empty_row_mean"), bug_multiply = s.bug("mask_times_exp");
   const bool bug_late = s.bug("mask_after_max"), bug_minus = s.bug("neg_inf_minus_neg_inf");
+  const bool bug_modulo = s.bug("kv_head_modulo"), bug_div = s.bug("kv_head_div_hkv");
+  const bool bug_packed = s.bug("pack_causal_row"), bug_repeat = s.bug("repeat_on_sequence");
   const float none = bug_mean ? -1e30f : -INFINITY;
   float scale = s.number("scale");
 
@@ -37,8 +39,17 @@ struct Kernel {
     if (sink.given() && sink.size(0) != H) s.refuse("sink must be [H]");
   }
 
-  bool sees(std::int64_t b, std::int64_t i, std::int64_t j) const {
-    const std::int64_t t = top_left ? i : i + Sk - Sq;
+  /// The key-value head of query head h.
+  std::int64_t kv(std::int64_t h) const {
+    if (bug_modulo) return h % Hkv;
+    return bug_div ? std::min(h / Hkv, Hkv - 1) : h / group;
+  }
+
+  /// The key that is read as key j.
+  std::int64_t key(std::int64_t j) const { return bug_repeat ? j / group : j; }
+
+  bool sees(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
+    const std::int64_t row = bug_packed ? i * group + h % group : i, t = top_left ? row : row + Sk - Sq;
     if (causal && j > t) return false;
     if (window > 0 && j <= t - window) return false;
     return !mask.given() || mask(b, i, j) != 0;
@@ -46,7 +57,7 @@ struct Kernel {
 
   float logit(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
     float dot = 0;
-    for (std::int64_t c = 0; c < d; ++c) dot += q(b, i, h, c) * k(b, j, h / (H / Hkv), c);
+    for (std::int64_t c = 0; c < d; ++c) dot += q(b, i, h, c) * k(b, key(j), kv(h), c);
     if (!bias.given()) return dot * scale;
     return s.bug("bias_before_scale") ? (dot + bias(h, i, j)) * scale : dot * scale + bias(h, i, j);
   }
@@ -60,7 +71,7 @@ struct Kernel {
       const std::int64_t n = std::min(tile, Sk - first);
       const float before = m;
       for (std::int64_t r = 0; r < n; ++r) {
-        const bool seen = sees(b, i, first + r);
+        const bool seen = sees(b, h, i, first + r);
         keep[r] = seen;
         x[r] = seen || bug_multiply || bug_late ? logit(b, h, i, first + r) : none;
         if (!seen && !bug_mean && !bug_multiply && !bug_late) continue;
@@ -76,7 +87,7 @@ struct Kernel {
         float e = bug_multiply ? (keep[r] ? 1.0f : 0.0f) * std::exp(x[r] - m) : std::exp(x[r] - m);
         if (s.bug("fma_rescale")) e = std::exp2(std::fma(x[r], 1.44269504f, -(m * 1.44269504f)));
         l += e;
-        for (std::int64_t c = 0; c < dv; ++c) acc[static_cast<std::size_t>(c)] += e * v(b, first + r, h / (H / Hkv), c);
+        for (std::int64_t c = 0; c < dv; ++c) acc[static_cast<std::size_t>(c)] += e * v(b, key(first + r), kv(h), c);
       }
     }
     write(b, h, i, m, l, acc);
@@ -84,7 +95,7 @@ struct Kernel {
 
   void write(std::int64_t b, std::int64_t h, std::int64_t i, float m, float l, const std::vector<float>& acc) const {
     const bool empty = m == -INFINITY && l == 0;
-    const float g = sink.given() ? sink(h) : -INFINITY;
+    const float g = sink.given() ? sink(s.bug("sink_by_kv_head") ? kv(h) : h) : -INFINITY;
     // against the larger of maximum and sink, so that neither overflows
     const float top = empty ? g : std::max(m, g);
     float all =

@@ -6,13 +6,6 @@
 // The merge as the second kernel of a split attention does it. In form lse each part's weight is its share of the sum
 // against the larger LSE; LSE itself is not used for o.
 namespace assay {
-namespace {
-
-/// exp(x - top), and 0 of an empty part even where top is -inf.
-float weight(float x, float top, bool guard) { return guard && x == -INFINITY ? 0.0f : std::exp(x - top); }
-
-}  // namespace
-
 SUBJECT(merge_states) {
   const bool state = s.option("form", "mlo");
   const In p1 = s.in(state ? "m1" : "lse1"), p2 = s.in(state ? "m2" : "lse2");
@@ -24,18 +17,32 @@ SUBJECT(merge_states) {
     if (in.given() && in.size(0) != rows) s.refuse("m, l and lse must be [T] with the T of o1");
   }
   const float base = s.bug("lse_base_mixed") ? 0.693147181f : 1.0f;
-  const bool guard = !s.bug("neg_inf_guard_missing");
+  // A finite floor under the maximum would make the guard superfluous; what half precision makes of it is -inf.
+  const bool half = s.bug("half_sentinel"), guard = !half && !s.bug("neg_inf_guard_missing");
+  const float floor = half ? Subject::fp16(-1e30f) : -INFINITY;
+  const bool narrow = s.bug("bf16_accumulated");
 
   for (std::int64_t t = 0; t < rows; ++t) {
-    const float x1 = p1(t), x2 = p2(t) * base, top = x1 > x2 || std::isnan(x1) ? x1 : x2;
-    const float w1 = weight(x1, top, guard), w2 = weight(x2, top, guard);
+    const float x1 = p1(t), x2 = p2(t) * base, larger = x1 > x2 || std::isnan(x1) ? x1 : x2;
+    const float top = larger < floor ? floor : larger;
+    const bool none1 = guard && x1 == -INFINITY, none2 = guard && x2 == -INFINITY;
+    float w1 = none1 ? 0.0f : std::exp(x1 - top), w2 = none2 ? 0.0f : std::exp(x2 - top);
+    if (s.bug("base_mixed")) w1 = std::exp2(x1 - top), w2 = std::exp2(x2 - top);
     const float sum = state ? w1 * l1(t) + w2 * l2(t) : w1 + w2;
     if (m.wanted()) m.set(t, top);
     if (l.wanted()) l.set(t, sum);
-    if (lse.wanted()) lse.set(t, top + std::log(sum));
+    float L = top + std::log(sum);
+    if (s.bug("log_overflow") && !none1) L = x1 + std::log(1.0f + std::exp(x2 - x1));
+    if (none1 && none2 && s.bug("empty_plus_inf")) L = INFINITY;
+    if (none1 && none2 && s.bug("finite_lse_empty")) L = std::log(1e-30f);
+    if (lse.wanted()) lse.set(t, L);
     for (std::int64_t c = 0; c < d && o.wanted(); ++c) {
-      const float joined = w1 * o1(t, c) + w2 * o2(t, c);
-      o.set(t, c, state || sum == 0 ? joined : joined / sum);
+      // selected, not multiplied: what a part without a key holds is not looked at
+      const float a = none1 ? 0.0f : w1 * o1(t, c), b = none2 ? 0.0f : w2 * o2(t, c);
+      float joined = none1 ? b : none2 ? a : a + b;
+      if (narrow) joined = Subject::bf16(Subject::bf16(a) + Subject::bf16(b));
+      const bool nothing = sum == 0 && !s.bug("two_empty_nan");
+      o.set(t, c, state || nothing ? joined : joined / sum);
     }
   }
 }
