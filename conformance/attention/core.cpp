@@ -146,7 +146,8 @@ CLAIM(attention.core.nan_value) { nan_values(check); }
 CLAIM(attention.core.no_finite_mask) {
   const Call plain = something(check).with("mask", "given").with("mask_is", "single").with("bias", "given").call();
   Call call = plain;  // each query sees one key, far below any finite stand-in for -inf
-  call.set("bias", Tensor<double>(plain["bias"].shape(), std::max(-2e30, -plain.contract.in->max_finite())));
+  call.set("bias", Tensor<double>(plain["bias"].shape(),
+                                  std::max(round_to(*plain.contract.in, -2e30), -plain.contract.in->max_finite())));
   check.accurate(call, check.run(call));
 }
 

@@ -2,14 +2,18 @@
 #include <cmath>
 #include <vector>
 
+#include "conformance/attention/subject/split.hpp"
 #include "conformance/engine/subject.hpp"
 
 // Attention as one thread block of a fused kernel does it: for each query a running maximum, sum and accumulator over
-// tiles of keys, within a tile from the last key to the first; one division at the end.
+// tiles of keys, within a tile from the last key to the first; one division at the end. Few queries over many keys are
+// computed in splits (split.hpp).
 namespace assay {
 namespace {
 
-constexpr std::int64_t tile = 8;
+using attention_subject::Range;
+using attention_subject::State;
+using attention_subject::tile;
 
 struct Kernel {
   Subject& s;
@@ -48,8 +52,9 @@ struct Kernel {
   /// The key that is read as key j.
   std::int64_t key(std::int64_t j) const { return bug_repeat ? j / group : j; }
 
-  bool sees(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
-    const std::int64_t row = bug_packed ? i * group + h % group : i, t = top_left ? row : row + Sk - Sq;
+  /// Whether a query sees key j; positions count within [from, to), which is all keys.
+  bool sees(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j, std::int64_t from, std::int64_t to) const {
+    const std::int64_t row = bug_packed ? i * group + h % group : i, t = from + (top_left ? row : row + to - from - Sq);
     if (causal && j > t) return false;
     if (window > 0 && j <= t - window) return false;
     return !mask.given() || mask(b, i, j) != 0;
@@ -62,16 +67,18 @@ struct Kernel {
     return s.bug("bias_before_scale") ? (dot + bias(h, i, j)) * scale : dot * scale + bias(h, i, j);
   }
 
-  void row(std::int64_t b, std::int64_t h, std::int64_t i) const {
+  /// The keys of a range.
+  State scan(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t start, std::int64_t end) const {
+    const bool alone = s.bug("causal_per_split");
     float m = none, l = s.bug("l_starts_at_one") ? 1.0f : 0.0f;
     std::vector<float> acc(static_cast<std::size_t>(dv));
-    for (std::int64_t first = 0; first < Sk; first += tile) {
+    for (std::int64_t first = start; first < end; first += tile) {
       float x[tile];
       bool keep[tile];
-      const std::int64_t n = std::min(tile, Sk - first);
+      const std::int64_t n = std::min(tile, end - first);
       const float before = m;
       for (std::int64_t r = 0; r < n; ++r) {
-        const bool seen = sees(b, h, i, first + r);
+        const bool seen = sees(b, h, i, first + r, alone ? start : 0, alone ? end : Sk);
         keep[r] = seen;
         x[r] = seen || bug_multiply || bug_late ? logit(b, h, i, first + r) : none;
         if (!seen && !bug_mean && !bug_multiply && !bug_late) continue;
@@ -90,7 +97,22 @@ struct Kernel {
         for (std::int64_t c = 0; c < dv; ++c) acc[static_cast<std::size_t>(c)] += e * v(b, key(first + r), kv(h), c);
       }
     }
-    write(b, h, i, m, l, acc);
+    return {m, l, acc};
+  }
+
+  void row(std::int64_t b, std::int64_t h, std::int64_t i) const {
+    State state;
+    if (attention_subject::splits(Sq, Sk)) {
+      std::vector<State> parts;
+      for (const Range& keys : attention_subject::plan(s, Sk, B)) {
+        const float g = sink.given() ? sink(h) : -INFINITY;
+        parts.push_back(attention_subject::written(s, scan(b, h, i, keys.from, keys.to), g, parts.empty()));
+      }
+      state = attention_subject::combine(s, parts, static_cast<std::size_t>(dv));
+    } else {
+      state = scan(b, h, i, 0, Sk);
+    }
+    write(b, h, i, state.m, state.l, state.a);
   }
 
   void write(std::int64_t b, std::int64_t h, std::int64_t i, float m, float l, const std::vector<float>& acc) const {
