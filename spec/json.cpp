@@ -23,6 +23,7 @@ Json tensors_to_json(const std::vector<TensorSpec>& tensors) {
   for (const TensorSpec& tensor : tensors) {
     Json one = {{"shape", shape_to_json(tensor.shape)}, {"dtype", tensor.dtype}};
     if (!tensor.when_option.empty()) one["when"] = {{tensor.when_option, tensor.when_value}};
+    if (!tensor.decision.empty()) one["decision"] = tensor.decision;
     one["says"] = tensor.says;
     map[tensor.name] = one;
   }

@@ -18,10 +18,12 @@ struct OptionSpec {
 
 /// One tensor of an op: symbolic shape, and its type: `in`, `out`, `acc` (the contract's formats) or a fixed one
 /// (`bool`, `int32`). `when_option`/`when_value`: the tensor exists only in calls whose option has that value.
+/// `decision`: of an output that says what was chosen, the rule by which a choice is admissible ("" if it is none).
 struct TensorSpec {
   std::string name, says, dtype;
   std::vector<std::string> shape;
   std::string when_option, when_value;
+  std::string decision;
 };
 
 struct OpSpec {

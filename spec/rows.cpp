@@ -39,6 +39,8 @@ void add_to_op(OpSpec& op, const std::string& record, const Row& row) {
     op.inputs.push_back(tensor(row));
   else if (record == "output")
     op.outputs.push_back(tensor(row));
+  else if (record == "decision")
+    op.outputs.back().decision = row.field[0];
   else if (record == "option")
     op.options.push_back({row.field[0], row.field[1], {}, {}});
   else if (record == "value")

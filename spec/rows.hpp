@@ -10,10 +10,11 @@ namespace assay::spec {
 /// `record` says what the row is and what its fields are:
 ///   page id chapter title path      source text          wing name          uses op        body text
 ///   op name rows                    option name says     value name         number text
-///   input|output name dtype shape(separated by spaces) when(option=value or "") says
+///   input|output name dtype shape(separated by spaces) when(option=value or "") says        decision rule
 ///   size|also name low high         profile name         corner text
 ///   claim id kind on says extra     bug name says effect caught_by extra    seen text      dies contract tier
-/// `value`, `number`: of the last option; `seen`, `dies`: of the last bug; everything: of the last page.
+/// `decision`: of the last output; `value`, `number`: of the last option; `seen`, `dies`: of the last bug; everything:
+/// of the last page.
 struct Row {
   const char* record;
   const char* field[5];

@@ -66,7 +66,15 @@ std::string spell_number(double x) {
   return {buffer, end};
 }
 
+std::optional<Index> literal_size(std::string_view symbol) {
+  Index n = 0;
+  const auto [end, code] = std::from_chars(symbol.data(), symbol.data() + symbol.size(), n);
+  if (code != std::errc() || end != symbol.data() + symbol.size()) return {};
+  return n;
+}
+
 Index Call::size(std::string_view symbol) const {
+  if (const auto n = literal_size(symbol)) return *n;
   for (const TensorSpec& spec : op->inputs) {
     if (!inputs.has(spec.name)) continue;
     for (std::size_t d = 0; d < spec.shape.size(); ++d) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,7 +53,7 @@ struct Call {
   /// Gives an input a new value; the format stays. Values must be in the format.
   void set(std::string_view name, const Tensor<double>& value) { inputs.find(name).value = value; }
   const Tensor<double>& operator[](std::string_view name) const { return inputs[name]; }
-  /// The size a symbol of the op's shapes has in this call. Throws Error if no input tells.
+  /// The size a symbol of the op's shapes has in this call; of a number, itself. Throws Error if no input tells.
   Index size(std::string_view symbol) const;
 };
 
@@ -60,6 +61,8 @@ struct Call {
 const Format& format_of(const TensorSpec& tensor, const Contract& contract);
 /// Whether a tensor exists in a call with these options.
 bool exists(const TensorSpec& tensor, const OpSpec& op, const std::vector<double>& options);
+/// A size that a page writes as a number.
+std::optional<Index> literal_size(std::string_view symbol);
 /// Concrete shape of a tensor of this call.
 Shape shape_of(const TensorSpec& tensor, const Call& call);
 

@@ -143,7 +143,7 @@ Call call_from_file(const SafetensorsFile& file, const std::string& origin) {
     const RawTensor& raw = file.at(std::string(input_prefix) + spec.name);
     check_rank(spec, raw, origin);
     for (std::size_t d = 0; d < raw.shape.size(); ++d) {
-      const Index size = sizes.emplace(spec.shape[d], raw.shape[d]).first->second;
+      const Index size = sizes.emplace(spec.shape[d], literal_size(spec.shape[d]).value_or(raw.shape[d])).first->second;
       if (raw.shape[d] != size || size > largest)
         throw Error(origin + ": size " + spec.shape[d] + " of tensor " + raw.name,
                     size > largest ? "at most 2^30" : std::to_string(size) + " as in the tensors before",

@@ -4,25 +4,14 @@
 #include <cmath>
 
 #include "conformance/engine/claim.hpp"
+#include "conformance/engine/failure_text.hpp"
 #include "conformance/engine/fill.hpp"
 #include "conformance/engine/frequencies.hpp"
 #include "reference/core/choice.hpp"
 #include "reference/core/philox.hpp"
-#include "reference/core/verdict.hpp"
 
 namespace assay {
 namespace {
-
-std::string number(double x) { return fmt::format("{:.17g}", x); }
-
-std::string index_text(const Shape& shape, Index flat) {
-  Shape at(shape.size());
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    at[d] = flat % shape[d];
-    flat /= shape[d];
-  }
-  return to_string(at);
-}
 
 bool same(double x, double y) {
   return (std::isnan(x) && std::isnan(y)) || (x == y && std::signbit(x) == std::signbit(y));
@@ -103,63 +92,6 @@ bool Check::offers(const std::string& output) const { return asked_target().offe
 
 void Check::need(const std::string& output) {
   if (!offers(output)) throw NotOffered{"output " + output};
-}
-
-void Check::accurate(const Call& call, const Tensors& outputs) {
-  bool any = false;
-  for (const Named& t : outputs.all()) {
-    accurate(call, outputs, t.name);
-    any = true;
-  }
-  if (!any) fail({"the target returned no output", "", "", "", ""});
-}
-
-void Check::accurate(const Call& call, const Tensors& outputs, const std::string& output) {
-  const Reading r{&call.contract, false, z_};
-  const ReadingScope scope(r);
-  const auto defined = evaluate<Bound>(call);
-  const auto at = defined.find(output);
-  if (at == defined.end()) throw Error("the definition has no such output", "an output of " + call.op->name, output);
-  const Tensor<Bound>& y = at->second;
-  const Named& o = outputs.find(output);
-  if (o.value.shape() != y.shape())
-    fail({"wrong shape", "output " + output, to_string(y.shape()), to_string(o.value.shape()), ""});
-  for (Index i = 0, n = y.size(); i < n; ++i) {
-    const Verdict v = judge(y.at_flat(i), o.value.at_flat(i), *o.format, call.contract.out_round, z_);
-    ++compared_;
-    const double expected = y.at_flat(i).v;
-    if (std::isfinite(expected)) {
-      lowest_ = std::min(lowest_, expected);
-      highest_ = std::max(highest_, expected);
-    }
-    if (v.accepted) {
-      largest_z_ = std::max(largest_z_, v.z);
-      continue;
-    }
-    if (!call.op->validated && v.distance <= y.at_flat(i).w) {
-      ++suspects_;
-      continue;
-    }
-    fail({"not within the bound of the definition", fmt::format("output {} at {}", output, index_text(y.shape(), i)),
-          number(y.at_flat(i).v), number(o.value.at_flat(i)),
-          fmt::format("{:.3g} from the values that round to it, found {:.3g} ({:.3g} times)", v.allowed, v.distance,
-                      v.distance / v.allowed)});
-  }
-  if (y.size() == 0) {
-    ++compared_;
-    return;
-  }
-  if (!call.op->validated) return;
-  // What is too small for one element may show in all of them: along the output itself, and in the mean square.
-  const Tensor<Bound> bounds = y.clone();
-  const Tensor<double> observed = o.value.clone();
-  const Aggregate a = judge_aggregate(bounds.data(), observed.data(), y.size(), *o.format, call.contract.out_round, z_);
-  if (a.accepted) return;
-  const bool gain = !(std::fabs(a.gain) <= a.gain_allowed);
-  fail({gain ? "the output as a whole is too large or too small: a systematic error below what one element shows"
-             : "the errors as a whole are larger than independent roundings explain",
-        "output " + output, "", fmt::format("{:.4g}", gain ? a.gain : a.spread),
-        fmt::format("{:.4g}", gain ? a.gain_allowed : a.spread_allowed)});
 }
 
 void Check::agree(const std::string& what, const Bound& left, const Bound& right) {

@@ -60,6 +60,8 @@ class Check {
   void need(const std::string& output);
   bool offers(const std::string& output) const;
   /// Every offered output within the bound of the definition under the contract, element by element and in aggregate.
+  /// Outputs that the page marks as decisions have to be admissible, and the others are judged under them. A case whose
+  /// decisions the target does not return is judged if no other choice is admissible, and is not offered otherwise.
   void accurate(const Call& call, const Tensors& outputs);
   /// The same for one output.
   void accurate(const Call& call, const Tensors& outputs, const std::string& output);
@@ -116,6 +118,9 @@ class Check {
 
  private:
   const Call& kept_call() const;
+  /// The definition under the target's decisions, which fails if the scores do not allow them.
+  Evaluation<Bound> under_decisions(const Call& call, const Tensors& outputs);
+  void within(const Call& call, const Evaluation<Bound>& defined, const Named& output);
   /// Throws Error in a claim on: definition, which has no target.
   Target& asked_target() const;
   Target* target_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "conformance/engine/decisions.hpp"
+#include "reference/core/choice.hpp"
 #include "reference/core/parallel.hpp"
 
 namespace assay {
@@ -50,10 +52,13 @@ bool has_tokens(const OpSpec& op, std::string_view input) {
 /// The rows [first, last) of a call: every tensor that has the op's row symbol first is cut, the others stay whole.
 Tensors cut(const Tensors& tensors, const OpSpec& op, Index first, Index last) {
   Tensors part = tensors;
+  const auto by_rows = [&op](const std::vector<TensorSpec>& specs, const std::string& name) {
+    return std::any_of(specs.begin(), specs.end(), [&](const TensorSpec& s) {
+      return s.name == name && !s.shape.empty() && s.shape[0] == op.rows;
+    });
+  };
   for (Named& t : part.all()) {
-    const auto spec =
-        std::find_if(op.inputs.begin(), op.inputs.end(), [&](const TensorSpec& s) { return s.name == t.name; });
-    if (spec == op.inputs.end() || spec->shape.empty() || spec->shape[0] != op.rows) continue;
+    if (!by_rows(op.inputs, t.name) && !by_rows(op.outputs, t.name)) continue;
     Shape shape = t.value.shape();
     shape[0] = last - first;
     double* const at = t.value.data() + first * t.value.strides()[0];
@@ -151,6 +156,33 @@ void Eval<T>::out(const std::string& name, const Tensor<T>& value) {
 }
 
 template <class T>
+Matrix<Index> Eval<T>::top_k(const std::string& name, const Matrix<T>& scores, Index k) {
+  require_decision(*call.op, name);
+  const Matrix<double> seen = values(scores);
+  const Index rows = scores.rows(), n = scores.cols();
+  const bool given = decisions.has(name) && decisions[name].shape() == Shape{rows, k};
+  Matrix<Index> chosen(rows, k);
+  Matrix<T> result(rows, k);
+  for (Index t = 0; t < rows; ++t) {
+    std::vector<Index> row;
+    if (given) row = choice_in_row(decisions[name].matrix().row(t), n);
+    if (static_cast<Index>(row.size()) != k) row = assay::top_k(seen.row(t), k);
+    T origin{0};  // of Flow: every score of the row was looked at
+    if constexpr (std::is_same_v<T, Flow>) {
+      for (Index j = 0; j < n; ++j) origin.tokens |= scores(t, j).tokens;
+    }
+    for (Index i = 0; i < k; ++i) {
+      chosen(t, i) = row[static_cast<std::size_t>(i)];
+      result(t, i) = T(static_cast<double>(chosen(t, i)));
+      if constexpr (std::is_same_v<T, Flow>) result(t, i).tokens = origin.tokens;
+    }
+  }
+  out(name, result);
+  scores_[name] = scores;
+  return chosen;
+}
+
+template <class T>
 const Tensor<T>& Eval<T>::operator[](const std::string& name) const {
   const auto at = outputs_.find(name);
   if (at == outputs_.end())
@@ -176,7 +208,7 @@ RegisterDefinition::RegisterDefinition(const Definition& d) { definition_list().
 RegisterSecondOpinion::RegisterSecondOpinion(const SecondOpinion& s) { opinion_list().push_back(s); }
 
 template <class T>
-std::map<std::string, Tensor<T>> evaluate(const Call& call, const Tensors& directions) {
+Evaluation<T> evaluate_under(const Call& call, const Tensors& decisions, const Tensors& directions) {
   const Definition& definition = definition_of(call.op->name);
   const OpSpec& op = *call.op;
   const bool by_rows = !op.rows.empty() && !std::is_same_v<T, Flow> && !std::is_same_v<T, Count>;
@@ -187,11 +219,12 @@ std::map<std::string, Tensor<T>> evaluate(const Call& call, const Tensors& direc
   if (!by_rows || rows <= grain) {
     Eval<T> e(call);
     e.directions = directions;
+    e.decisions = decisions;
     run(definition, e);
-    return e.all();
+    return {e.all(), e.scores()};
   }
 
-  std::map<std::string, Tensor<T>> whole;
+  Evaluation<T> whole;
   std::mutex mutex;
   const Reading at_caller = reading();
   const Index threads = thread_count(), blocks = (rows / grain + threads) / threads * threads;  // even work for all
@@ -202,28 +235,40 @@ std::map<std::string, Tensor<T>> evaluate(const Call& call, const Tensors& direc
     const Call part{call.op, call.contract, call.options, cut(call.inputs, op, first, last)};
     Eval<T> e(part);
     e.directions = cut(directions, op, first, last);
+    e.decisions = cut(decisions, op, first, last);
     run(definition, e);
-    for (const auto& [name, value] : e.all()) {
-      Tensor<T>* out = nullptr;
-      {
-        const std::lock_guard lock(mutex);
-        Tensor<T>& slot = whole[name];
-        if (slot.data() == nullptr) {
-          Shape shape = value.shape();
-          shape[0] = rows;
-          slot = Tensor<T>::uninitialised(shape);
+    const auto join = [&](std::map<std::string, Tensor<T>>& joined, const std::map<std::string, Tensor<T>>& parts) {
+      for (const auto& item : parts) {
+        const Tensor<T>& value = item.second;
+        Tensor<T>* out = nullptr;
+        {
+          const std::lock_guard lock(mutex);
+          Tensor<T>& slot = joined[item.first];
+          if (slot.data() == nullptr) {
+            Shape shape = value.shape();
+            shape[0] = rows;
+            slot = Tensor<T>::uninitialised(shape);
+          }
+          out = &slot;
         }
-        out = &slot;
+        const Index width = value.size() / (last - first);
+        value.copy_to(out->data() + first * width);
       }
-      const Index width = value.size() / (last - first);
-      value.copy_to(out->data() + first * width);
-    }
+    };
+    join(whole.outputs, e.all());
+    join(whole.scores, e.scores());
   });
   return whole;
 }
 
-#define ASSAY_EVAL(T)     \
-  template class Eval<T>; \
+template <class T>
+std::map<std::string, Tensor<T>> evaluate(const Call& call, const Tensors& directions) {
+  return evaluate_under<T>(call, {}, directions).outputs;
+}
+
+#define ASSAY_EVAL(T)                                                                    \
+  template class Eval<T>;                                                                \
+  template Evaluation<T> evaluate_under<T>(const Call&, const Tensors&, const Tensors&); \
   template std::map<std::string, Tensor<T>> evaluate<T>(const Call&, const Tensors&);
 ASSAY_READINGS(ASSAY_EVAL)
 

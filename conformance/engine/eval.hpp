@@ -17,6 +17,7 @@ class Eval {
   explicit Eval(const Call& of) : call(of) {}
   const Call& call;
   Tensors directions;
+  Tensors decisions;  // of a target, under which this is evaluated; none: the definition's own
 
   bool has(std::string_view input) const { return call.inputs.has(input); }
   Matrix<T> matrix(std::string_view input) const;
@@ -36,11 +37,18 @@ class Eval {
   }
 
   void out(const std::string& name, const Tensor<T>& value);
+  /// A decision: the k largest scores of each row, scores [rows, n] -> indices [rows, k], which are at the same time
+  /// the output `name` that the page marks `decision: top_k`. Under a target's decisions it is the target's choice;
+  /// whether the scores allow it is for the judge to say, who also refuses a row that is no choice at all: the
+  /// definition's own stands in for it here. Flow shows in the output what was looked at to choose.
+  Matrix<Index> top_k(const std::string& name, const Matrix<T>& scores, Index k);
   const Tensor<T>& operator[](const std::string& name) const;
   const std::map<std::string, Tensor<T>>& all() const { return outputs_; }
+  /// What each decision was made of: [rows, n] by the output's name.
+  const std::map<std::string, Tensor<T>>& scores() const { return scores_; }
 
  private:
-  std::map<std::string, Tensor<T>> outputs_;
+  std::map<std::string, Tensor<T>> outputs_, scores_;
 };
 
 /// An op's definition in every reading. A concept file writes
@@ -67,6 +75,16 @@ struct SecondOpinion {
   void (*in_wide)(Eval<Wide>&);
 };
 const std::vector<SecondOpinion>& second_opinions();
+
+template <class T>
+struct Evaluation {
+  std::map<std::string, Tensor<T>> outputs;
+  std::map<std::string, Tensor<T>> scores;  // of decisions, by output
+};
+/// evaluate under a target's decisions: outputs that the page marks so (conformance/engine/decisions.hpp). The
+/// definition decides itself what they do not have.
+template <class T>
+Evaluation<T> evaluate_under(const Call& call, const Tensors& decisions, const Tensors& directions = {});
 
 /// Evaluates the definition of the call's op in row blocks, in parallel; what it returns does not depend on either.
 template <class T>

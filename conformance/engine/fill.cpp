@@ -42,7 +42,10 @@ Call make_call(const Case& c, const Contract& contract) {
     const std::uint32_t id = tensor++;
     if (!exists(spec, *call.op, call.options)) continue;
     Shape shape;
-    for (const std::string& symbol : spec.shape) shape.push_back(c[symbol]);
+    for (const std::string& symbol : spec.shape) {
+      const auto number = literal_size(symbol);
+      shape.push_back(number ? *number : c[symbol]);
+    }
     const Format& f = format_of(spec, contract);
     if (spec.dtype != "bool") {
       call.inputs.set(spec.name, fill(profile(c.name_of("profile")), shape, seed, id, &f), &f);

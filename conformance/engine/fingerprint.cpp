@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "conformance/engine/eval.hpp"
+#include "conformance/engine/decisions.hpp"
 #include "conformance/engine/subject.hpp"
 #include "reference/core/verdict.hpp"
 
@@ -25,7 +25,7 @@ bool reproduces(double o, double b, const Bound& y, double allowed, const Format
 
 /// Whether all outputs of a call are reproduced by `other`, which is itself not what the definition allows.
 bool same_outputs(const Observed& seen, const Tensors& other, double z) {
-  const auto y = evaluate<Bound>(seen.call);
+  const auto y = evaluate_under<Bound>(seen.call, decisions_among(*seen.call.op, seen.outputs)).outputs;
   bool wrong = false;
   for (const Named& t : seen.outputs.all()) {
     if (!other.has(t.name) || other[t.name].shape() != t.value.shape()) return false;
@@ -43,9 +43,12 @@ bool same_outputs(const Observed& seen, const Tensors& other, double z) {
 /// Whether all outputs are within the bound of the definition as `call` has it, and not as it was declared.
 bool accepted_as(const Observed& seen, const Call& call, double z) {
   const Reading r{&call.contract, false, z};
-  const auto declared = evaluate<Bound>(seen.call);
+  const Tensors decisions = decisions_among(*call.op, seen.outputs);
+  const auto declared = evaluate_under<Bound>(seen.call, decisions).outputs;
   const ReadingScope scope(r);
-  const auto y = evaluate<Bound>(call);
+  const auto with = evaluate_under<Bound>(call, decisions);
+  if (inadmissible(with, decisions)) return false;
+  const auto& y = with.outputs;
   bool differs = false;
   for (const Named& t : seen.outputs.all()) {
     const auto at = y.find(t.name);

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "conformance/engine/claim.hpp"
+#include "conformance/engine/decisions.hpp"
 
 // The universal claims on definitions: what every op's definition has to fulfil in its readings.
 namespace assay {
@@ -86,11 +87,17 @@ CLAIM_ON_DEFINITION(universal.second_opinion) {
   const auto opinion = std::find_if(all.begin(), all.end(), [&](const SecondOpinion& s) { return s.op == op; });
   if (opinion == all.end()) throw NotOffered{"a second opinion of op " + op};
   const Call call = check.call();
-  Eval<Wide> other(call);
-  opinion->in_wide(other);
   const auto in_double = check.define<double>(call);
-  const auto in_bound = check.define<Bound>(call);
-  const auto in_wide = check.define<Wide>(call);
+  // where scores are nearly equal more bits may decide otherwise: all follow the definition in double
+  const Tensors decisions = decisions_among(*call.op, in_double);
+  Eval<Wide> other(call);
+  other.decisions = decisions;
+  opinion->in_wide(other);
+  const auto under = evaluate_under<Bound>(call, decisions);
+  const auto wrong = inadmissible(under, decisions);
+  check.require(!wrong, "the definition's own decision is admissible" + (wrong ? ": " + wrong->why : ""));
+  const auto& in_bound = under.outputs;
+  const auto in_wide = evaluate_under<Wide>(call, decisions).outputs;
   const bool tiny = any_tiny(call);
   check.nothing_to_compare();
   for (const auto& [name, opinions] : other.all()) {

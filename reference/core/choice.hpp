@@ -11,13 +11,20 @@
 // behind it "wrong".
 namespace assay {
 
+/// What a definition chooses: the k largest scores, the largest first, of equal ones the smaller index first, NaN last.
+/// scores [n] -> k indices. Throws Error unless 0 <= k <= n.
+std::vector<Index> top_k(const Vector<double>& scores, Index k);
+
 /// Whether some scores within their bounds (min(w, b + z sigma) with the reading's z) make `chosen` the k largest, in
 /// any order. scores [n], chosen: k distinct indices. Two scores without error compare exactly; equal ones may be
 /// exchanged. NaN is never chosen over a number. Returns "" if admissible, otherwise why not, for a person. Throws
 /// Error if an index is none of 0..n-1.
 std::string inadmissible_top_k(const Vector<Bound>& scores, const std::vector<Index>& chosen);
 
-/// The same for one largest score.
+/// Whether `chosen` is the only set that scores within their bounds can lead to. Throws as above.
+bool only_top_k(const Vector<Bound>& scores, const std::vector<Index>& chosen);
+
+/// inadmissible_top_k for one largest score.
 std::string inadmissible_argmax(const Vector<Bound>& scores, Index chosen);
 
 }  // namespace assay

@@ -25,10 +25,12 @@ std::string number(double value) {
 void add_op(Table& table, const OpSpec& op) {
   table.row("op", {op.name, op.rows, op.validated ? "sigma" : "worst_case"});
   for (const auto* tensors : {&op.inputs, &op.outputs})
-    for (const TensorSpec& tensor : *tensors)
+    for (const TensorSpec& tensor : *tensors) {
       table.row(tensors == &op.inputs ? "input" : "output",
                 {tensor.name, tensor.dtype, join(tensor.shape, " "),
                  tensor.when_option.empty() ? "" : tensor.when_option + "=" + tensor.when_value, tensor.says});
+      if (!tensor.decision.empty()) table.row("decision", {tensor.decision});
+    }
   for (const OptionSpec& option : op.options) {
     table.row("option", {option.name, option.says});
     for (const std::string& name : option.names) table.row("value", {name});

@@ -53,6 +53,17 @@ std::vector<TensorSpec> read_tensors(Reader& reader, const YAML::Node& node, con
     if (fields.count("says")) tensor.says = reader.text(fields["says"], here + ".says");
     if (fields.count("dtype")) tensor.dtype = reader.one_of(fields["dtype"], here + ".dtype", tensor_types());
     if (fields.count("when")) read_when(reader, fields["when"], here + ".when", options, tensor);
+    if (fields.count("decision")) {
+      tensor.decision = reader.one_of(fields["decision"], here + ".decision", decision_rules());
+      if (tensor.dtype.find("int") == std::string::npos)
+        reader.mistake(fields["decision"], here + ".decision",
+                       "expected a fixed integer dtype beside it (int32): a decision is indices, found dtype " +
+                           quoted(tensor.dtype));
+      if (tensor.shape.size() != 2)
+        reader.mistake(fields["decision"], here + ".decision",
+                       "expected a shape [rows, k]: k indices in each row, found " +
+                           std::to_string(tensor.shape.size()) + " sizes");
+    }
     list.push_back(tensor);
   }
   if (list.empty()) reader.mistake(node, where, "expected at least one tensor, found none");

@@ -11,7 +11,7 @@ const Keys& keys_of(const std::string& record) {
       {"page", {{"id", "title", "source", "wings", "cases", "claims"}, {"op", "uses", "bugs"}}},
       {"op", {{"name", "inputs", "outputs"}, {"rows", "options", "judged_by"}}},
       {"input", {{"shape", "says"}, {"dtype", "when"}}},
-      {"output", {{"shape", "says"}, {"dtype", "when"}}},
+      {"output", {{"shape", "says"}, {"dtype", "when", "decision"}}},
       {"option", {{"says"}, {"values", "numbers"}}},
       {"cases", {{"sizes"}, {"products", "also", "profiles", "corners"}}},
       {"claim", {{"kind", "on", "says"}, {"extra"}}},
@@ -64,6 +64,11 @@ const Words& bug_tiers() {
 const Words& tensor_types() {
   static const Words words = {"in",    "out",    "acc",   "bool",   "int8", "uint8", "int16", "uint16",
                               "int32", "uint32", "int64", "uint64", "fp64", "fp32",  "fp16",  "bf16"};
+  return words;
+}
+
+const Words& decision_rules() {
+  static const Words words = {"top_k"};
   return words;
 }
 

@@ -22,6 +22,7 @@ const Words& wings();
 const Words& bug_contracts();
 const Words& bug_tiers();
 const Words& tensor_types();
+const Words& decision_rules();
 /// Of reference/core/profile.hpp; a test of the engine, which knows both, compares.
 const Words& value_profiles();
 

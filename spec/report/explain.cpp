@@ -32,6 +32,15 @@ std::string explain_op(const OpSpec& op, const std::string& page_id) {
   rows.clear();
   for (const TensorSpec& tensor : op.outputs) rows.push_back(tensor_row(tensor));
   out += "outputs\n" + table(rows);
+  for (const TensorSpec& tensor : op.outputs) {
+    if (tensor.decision.empty()) continue;
+    out += "  " +
+           wrap(tensor.name + " is a decision (" + tensor.decision +
+                    "): any choice that scores within their errors can lead to is accepted, and the other outputs are "
+                    "judged under it.",
+                120, 2) +
+           "\n";
+  }
   rows.clear();
   for (const OptionSpec& option : op.options) {
     std::vector<std::string> values = option.names;

@@ -12,6 +12,7 @@ using Json = nlohmann::ordered_json;
 Json tensor_schema(const TensorSpec& tensor) {
   Json json = {{"description", tensor.says}, {"shape", tensor.shape}, {"dtype", tensor.dtype}};
   if (!tensor.when_option.empty()) json["when"] = {{tensor.when_option, tensor.when_value}};
+  if (!tensor.decision.empty()) json["decision"] = tensor.decision;
   return json;
 }
 

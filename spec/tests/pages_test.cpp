@@ -89,5 +89,18 @@ TEST(Options, NumbersAndWordsOfCpp) {
   EXPECT_NE(header.find("double eps = 1e-06;"), std::string::npos);
 }
 
+TEST(Pages, ADecisionGoesThroughTheTable) {
+  const std::string table = chapter_table("norm", {compile(good_path, good_page).page});
+  EXPECT_NE(table.find(R"({"decision", {"top_k")"), std::string::npos);
+  const Row rows[] = {{"page", {"norm.toy", "norm", "Toy", "spec/norm/toy.md", ""}},
+                      {"op", {"toy_norm", "T", "sigma", "", ""}},
+                      {"output", {"y", "out", "T d", "", "output"}},
+                      {"output", {"ids", "int32", "T 2", "", "chosen"}},
+                      {"decision", {"top_k", "", "", "", ""}}};
+  const Page page = pages_from(rows, sizeof rows / sizeof *rows).at(0);
+  EXPECT_EQ(page.op.outputs.at(0).decision, "");
+  EXPECT_EQ(page.op.outputs.at(1).decision, "top_k");
+}
+
 }  // namespace
 }  // namespace assay::spec

@@ -35,6 +35,7 @@ TEST(Schema, HasTheKeysOfTheCompiler) {
 
 TEST(Schema, HasTheListsOfTheCompiler) {
   const Json defs = schema()["$defs"];
+  EXPECT_EQ(defs["output"]["properties"]["decision"]["enum"].get<Words>(), decision_rules());
   EXPECT_EQ(defs["claim"]["properties"]["kind"]["enum"].get<Words>(), claim_kinds());
   EXPECT_EQ(defs["claim"]["properties"]["on"]["enum"].get<Words>(), claim_subjects());
   EXPECT_EQ(defs["dtype"]["enum"].get<Words>(), tensor_types());
