@@ -49,7 +49,7 @@ const Bad bad_pages[] = {
      "spec/norm/toy.md:11: op.inputs.w.when: expected an option of the op"},
     {"y: { shape", "x: { shape", "spec/norm/toy.md:14: op.outputs.x: an input of the op has this name"},
     {"decision: top_k", "decision: top", "spec/norm/toy.md:15: op.outputs.ids.decision: expected one of top_k"},
-    {"dtype: int32, decision", "decision",
+    {"dtype: int64, decision", "decision",
      "spec/norm/toy.md:15: op.outputs.ids.decision: expected a fixed integer dtype beside it (int32)"},
     {"ids: { shape: [T, 2]", "ids: { shape: [T]",
      "spec/norm/toy.md:15: op.outputs.ids.decision: expected a shape [rows, k]: k indices in each row, found 1 sizes"},

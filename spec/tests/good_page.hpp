@@ -18,7 +18,7 @@ op:
     order: { shape: [3], dtype: int32, says: "three numbers" }
   outputs:
     y: { shape: [T, d], says: "output" }
-    ids: { shape: [T, 2], dtype: int32, decision: top_k, says: "what was chosen" }
+    ids: { shape: [T, 2], dtype: int64, decision: top_k, says: "what was chosen" }
   options:
     gain: { values: [none, given, default], says: "whether w is passed" }
     eps: { numbers: [1.0e-6, 0, 0.5], says: "epsilon" }
