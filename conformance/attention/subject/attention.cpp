@@ -25,6 +25,7 @@ struct Kernel {
   const bool top_left = s.option("causal", "top_left") || (causal && s.bug("top_left"));
   const std::int64_t window = static_cast<std::int64_t>(s.number("window"));
   const bool bug_mean = s.bug("empty_row_mean"), bug_multiply = s.bug("mask_times_exp");
+  const bool bug_local = s.bug("local_diagonal"), bug_padding = s.bug("padding_logit_zero");
   const bool bug_late = s.bug("mask_after_max"), bug_minus = s.bug("neg_inf_minus_neg_inf");
   const bool bug_modulo = s.bug("kv_head_modulo"), bug_div = s.bug("kv_head_div_hkv");
   const bool bug_packed = s.bug("pack_causal_row"), bug_repeat = s.bug("repeat_on_sequence");
@@ -55,7 +56,8 @@ struct Kernel {
   /// Whether a query sees key j; positions count within [from, to), which is all keys.
   bool sees(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j, std::int64_t from, std::int64_t to) const {
     const std::int64_t row = bug_packed ? i * group + h % group : i, t = from + (top_left ? row : row + to - from - Sq);
-    if (causal && j > t) return false;
+    const bool local = bug_local && t >= 0 && j / tile == t / tile;  // of the diagonal tile
+    if (causal && (local ? j % tile > row % tile : j > t)) return false;
     if (window > 0 && j <= t - window) return false;
     return !mask.given() || mask(b, i, j) != 0;
   }
@@ -70,33 +72,42 @@ struct Kernel {
   /// The keys of a range.
   State scan(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t start, std::int64_t end) const {
     const bool alone = s.bug("causal_per_split");
-    float m = none, l = s.bug("l_starts_at_one") ? 1.0f : 0.0f;
+    float m = none, l = s.bug("l_starts_at_one") ? 1.0f : 0.0f, lane = 0;
     std::vector<float> acc(static_cast<std::size_t>(dv));
     for (std::int64_t first = start; first < end; first += tile) {
       float x[tile];
       bool keep[tile];
       const std::int64_t n = std::min(tile, end - first);
       const float before = m;
+      std::int64_t kept = 0;
       for (std::int64_t r = 0; r < n; ++r) {
         const bool seen = sees(b, h, i, first + r, alone ? start : 0, alone ? end : Sk);
         keep[r] = seen;
+        kept += seen;
         x[r] = seen || bug_multiply || bug_late ? logit(b, h, i, first + r) : none;
         if (!seen && !bug_mean && !bug_multiply && !bug_late) continue;
         if (x[r] > m || std::isnan(x[r])) m = x[r];
       }
+      if (kept == 0 && s.bug("masked_tile_nan")) l = NAN;  // of exp(-inf - max of the tile)
+      if (bug_padding && n < tile && !(m > 0)) m = 0;
       if (m == -INFINITY && !bug_minus) continue;
       const float from = s.bug("m_before_alpha") ? m : before;
       const float a = before == -INFINITY && !bug_minus ? 0.0f : std::exp(from - m);
       l *= a;
+      lane *= a;
       for (float& c : acc) c *= s.bug("alpha_on_l_only") ? 1.0f : a;
+      if (bug_padding) l += static_cast<float>(tile - n) * std::exp(0.0f - m);
       for (std::int64_t r = n; r-- > 0;) {
         if (!keep[r] && !bug_mean && !bug_multiply) continue;
         float e = bug_multiply ? (keep[r] ? 1.0f : 0.0f) * std::exp(x[r] - m) : std::exp(x[r] - m);
         if (s.bug("fma_rescale")) e = std::exp2(std::fma(x[r], 1.44269504f, -(m * 1.44269504f)));
         l += e;
+        if (r % 2 == 0) lane += e;
         for (std::int64_t c = 0; c < dv; ++c) acc[static_cast<std::size_t>(c)] += e * v(b, key(first + r), kv(h), c);
       }
     }
+    if (s.bug("early_division"))  // by the sum of one of two lanes
+      for (float& c : acc) c *= l / lane;
     return {m, l, acc};
   }
 
