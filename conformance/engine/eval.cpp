@@ -78,7 +78,7 @@ void run(const Definition& d, Eval<T>& e) {
 }
 
 /// About this many elements per block: a block's intermediates stay in the cache.
-constexpr Index block_elements = 12288;
+constexpr Index block_elements = 24576;
 
 }  // namespace
 
@@ -225,6 +225,8 @@ Evaluation<T> evaluate_under(const Call& call, const Tensors& decisions, const T
   }
 
   Evaluation<T> whole;
+  for (const TensorSpec& spec : op.outputs)
+    if (exists(spec, op, call.options)) whole.outputs[spec.name] = Tensor<T>::uninitialised(shape_of(spec, call));
   std::mutex mutex;
   const Reading at_caller = reading();
   const Index threads = thread_count(), blocks = (rows / grain + threads) / threads * threads;  // even work for all
@@ -234,8 +236,8 @@ Evaluation<T> evaluate_under(const Call& call, const Tensors& decisions, const T
     const ReadingScope scope(at_caller);
     const Call part{call.op, call.contract, call.options, cut(call.inputs, op, first, last)};
     Eval<T> e(part);
-    e.directions = cut(directions, op, first, last);
-    e.decisions = cut(decisions, op, first, last);
+    if (!directions.all().empty()) e.directions = cut(directions, op, first, last);
+    if (!decisions.all().empty()) e.decisions = cut(decisions, op, first, last);
     run(definition, e);
     const auto join = [&](std::map<std::string, Tensor<T>>& joined, const std::map<std::string, Tensor<T>>& parts) {
       for (const auto& item : parts) {

@@ -106,6 +106,13 @@ Vector<T> sum_rows(const Matrix<T>& x);  // sum_j x_ij -> [rows]
 template <class T>
 Vector<T> mean_rows(const Matrix<T>& x);  // (1/cols) sum_j x_ij -> [rows]
 template <class T>
+struct Centred {
+  Vector<T> mean;  // [rows]
+  Matrix<T> c;     // [rows, cols], x_ij - mean_i
+};
+template <class T>
+Centred<T> center_rows(const Matrix<T>& x);  // mean_rows and sub_rows, a row at a time
+template <class T>
 Vector<T> sum_cols(const Matrix<T>& x);  // sum_i x_ij -> [cols]
 template <class T>
 Vector<T> max_rows(const Matrix<T>& x);  // max_j x_ij, -inf if cols = 0, NaN if any is

@@ -1,5 +1,7 @@
 #include "reference/norm/layer.hpp"
 
+#include <utility>
+
 namespace assay {
 namespace {
 
@@ -9,20 +11,11 @@ Vector<T> gain_of(const Vector<T>& w, const LayerNormOptions& opt) {
   return opt.gain == LayerNormOptions::Gain::w ? w : 1.0 + w;  // [d]
 }
 
-/// What every row is made of: c, and the inverse of its standard deviation.
+/// r_t = 1 / sqrt( mean_i c_ti² + ε ), or with ε outside the root.
 template <class T>
-struct Centred {
-  Matrix<T> c;  // [T, d]
-  Vector<T> r;  // [T]
-};
-template <class T>
-Centred<T> centred(const Matrix<T>& x, const LayerNormOptions& opt) {
-  //  c_ti = x_ti - μ_t
-  const Vector<T> mean = mean_rows(x);    // [T]
-  const Matrix<T> c = sub_rows(x, mean);  // [T, d]
-  //  r_t = 1 / sqrt( mean_i c_ti² + ε )
+Vector<T> inverse_deviation(const Centred<T>& x, const LayerNormOptions& opt) {
   const bool inside = opt.eps_place == LayerNormOptions::EpsPlace::inside;
-  return {c, inside ? inv_std(c, mean, opt.eps) : inv_std_eps_outside(c, mean, opt.eps)};
+  return inside ? inv_std(x.c, x.mean, opt.eps) : inv_std_eps_outside(x.c, x.mean, opt.eps);  // [T]
 }
 
 }  // namespace
@@ -31,17 +24,20 @@ template <class T>
 Matrix<T> layer_norm(const Matrix<T>& x, const Vector<T>& w, const Vector<T>& b, const LayerNormOptions& opt) {
   require_shape("w", shape(w), {x.cols()});
   require_shape("b", shape(b), {x.cols()});
-  const auto [c, r] = centred(x, opt);
+  //  c_ti = x_ti - μ_t      r_t = 1 / sqrt( mean_i c_ti² + ε )
+  Centred<T> z = center_rows(x);                  // [T], [T, d]
+  const Vector<T> r = inverse_deviation(z, opt);  // [T]
   //  y_ti = c_ti · r_t · g_i + b_i
-  return at(Site::output, affine(c, r, gain_of(w, opt), b));  // [T, d]
+  return at(Site::output, affine(std::move(z.c), r, gain_of(w, opt), b));  // [T, d]
 }
 
 template <class T>
 Matrix<T> layer_norm(const Matrix<T>& x, const Vector<T>& w, const LayerNormOptions& opt) {
   require_shape("w", shape(w), {x.cols()});
-  const auto [c, r] = centred(x, opt);
+  Centred<T> z = center_rows(x);                  // [T], [T, d]
+  const Vector<T> r = inverse_deviation(z, opt);  // [T]
   //  y_ti = c_ti · r_t · g_i
-  return at(Site::output, affine(c, r, gain_of(w, opt)));  // [T, d]
+  return at(Site::output, affine(std::move(z.c), r, gain_of(w, opt)));  // [T, d]
 }
 
 template <class T>

@@ -25,7 +25,7 @@ double* row(Matrix<double>& z, Index i) { return z.data() + i * z.row_stride(); 
 /// Pieces of the columns: what all rows share of one stays in the first cache.
 template <class F>
 void by_columns(Index cols, const F& f) {
-  for (Index j = 0; j < cols; j += 512) f(j, std::min<Index>(512, cols - j));
+  for (Index j = 0; j < cols; j += 1024) f(j, std::min<Index>(1024, cols - j));
 }
 
 }  // namespace
@@ -79,6 +79,14 @@ void multiply(const Matrix<double>& x, Index i, const Vector<double>& a, Matrix<
   for (Index j = 0; j < x.cols(); ++j) z(i, j) = x(i, j) * a[j];
 }
 
+Centred<double> center_rows(const Matrix<double>& x) {
+  Centred<double> y{Vector<double>::uninitialised(x.rows()), Matrix<double>::uninitialised(x.rows(), x.cols())};
+  for (Index i = 0; i < x.rows(); ++i) {
+    y.mean[i] = mean(row(x, i), x.cols(), x.col_stride());
+    sub(x, i, y.mean[i], y.c);
+  }
+  return y;
+}
 Matrix<double> affine(Matrix<double> x, const Vector<double>& r, const Vector<double>& g) {
   if (x.col_stride() != 1 || g.stride() != 1) return scale_cols(scale_rows(std::move(x), r), g);
   Matrix<double> z = like(x);

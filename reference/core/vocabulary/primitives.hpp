@@ -123,6 +123,11 @@ Matrix<T> like(Matrix<T>& x) {
 }
 
 template <class T>
+Centred<T> center_rows(const Matrix<T>& x) {
+  const Vector<T> mean = mean_rows(x);
+  return {mean, sub_rows(x, mean)};
+}
+template <class T>
 Matrix<T> affine(Matrix<T> x, const Vector<T>& r, const Vector<T>& g) {
   return scale_cols(scale_rows(std::move(x), r), g);
 }
@@ -162,6 +167,7 @@ void scale(const Matrix<double>& x, Index i, const double& a, Matrix<double>& z)
 void divide(const Matrix<double>& x, Index i, const double& a, Matrix<double>& z);
 void add(const Matrix<double>& x, Index i, const Vector<double>& a, Matrix<double>& z);
 void multiply(const Matrix<double>& x, Index i, const Vector<double>& a, Matrix<double>& z);
+Centred<double> center_rows(const Matrix<double>& x);
 Matrix<double> affine(Matrix<double> x, const Vector<double>& r, const Vector<double>& g);
 Matrix<double> affine(Matrix<double> x, const Vector<double>& r, const Vector<double>& g, const Vector<double>& b);
 double site(Site s, const double& x);

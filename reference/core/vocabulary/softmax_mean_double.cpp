@@ -10,7 +10,7 @@
 namespace assay::prim {
 namespace {
 
-constexpr Index kRows = 64;  // of a block
+constexpr Index kRows = 64;   // of a block
 constexpr Index kLanes = 16;  // of kernels::sum: leaving out whole groups of zeros in front changes no bit
 
 /// Values that a product with 0 would spread.

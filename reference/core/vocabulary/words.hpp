@@ -279,6 +279,10 @@ Vector<T> mean_rows(const Matrix<T>& x) {
   return words::reduce_rows(x, [](const T* row, Index n, Index stride) { return prim::mean(row, n, stride); });
 }
 template <class T>
+Centred<T> center_rows(const Matrix<T>& x) {
+  return prim::center_rows(x);
+}
+template <class T>
 Vector<T> sum_cols(const Matrix<T>& x) {
   return sum_rows(transpose(x));
 }
@@ -456,6 +460,7 @@ Matrix<double> values(const Matrix<T>& x) {
   template Matrix<T> matmul(const Matrix<T>&, const Matrix<T>&);                                                    \
   template Vector<T> sum_rows(const Matrix<T>&);                                                                    \
   template Vector<T> mean_rows(const Matrix<T>&);                                                                   \
+  template Centred<T> center_rows(const Matrix<T>&);                                                                \
   template Vector<T> sum_cols(const Matrix<T>&);                                                                    \
   template Vector<T> max_rows(const Matrix<T>&);                                                                    \
   template Vector<T> dot_rows(const Matrix<T>&, const Matrix<T>&);                                                  \
