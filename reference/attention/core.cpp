@@ -63,6 +63,16 @@ Attention<T> attention(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& 
 }
 
 template <class T>
+AttentionVjp<T> attention_vjp_of_logits(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& p, const Matrix<T>& ds,
+                                        const Matrix<T>& d_o, const AttentionOptions& opt) {
+  //  dQ_i = scale sum_j dS_ij k_j      dK_j = scale sum_i dS_ij q_i      dV_j = sum_i P_ij dO_i
+  const auto d = static_cast<double>(q.cols());
+  const T one_scale = (opt.scale == 0 ? full<T>(1, 1) / sqrt(full<T>(1, d)) : full<T>(1, opt.scale))[0];
+  const auto scaled = [&](const Matrix<T>& x) { return scale_rows(x, Vector<T>(x.rows(), one_scale)); };
+  return {scaled(matmul(ds, k)), scaled(matmul(transpose(ds), q)), matmul(transpose(p), d_o), ds};
+}
+
+template <class T>
 AttentionVjp<T> attention_vjp(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, const Mask& keep,
                               const Matrix<T>& bias, const Matrix<T>& d_o, const Vector<T>& d_lse,
                               const AttentionOptions& opt) {
@@ -73,11 +83,7 @@ AttentionVjp<T> attention_vjp(const Matrix<T>& q, const Matrix<T>& k, const Matr
   //  D_i = sum_c dO_ic O_ic - dL_i      dP_ij = dO_i v_j      dS_ij = P_ij (dP_ij - D_i)
   const Vector<T> D = dot_rows(d_o, y.o) - d_lse;                   // [Sq]
   const Matrix<T> ds = p * sub_rows(matmul(d_o, transpose(v)), D);  // [Sq, Sk]
-  //  dQ_i = scale sum_j dS_ij k_j      dK_j = scale sum_i dS_ij q_i      dV_j = sum_i P_ij dO_i
-  const auto d = static_cast<double>(q.cols());
-  const T one_scale = (opt.scale == 0 ? full<T>(1, 1) / sqrt(full<T>(1, d)) : full<T>(1, opt.scale))[0];
-  const auto scaled = [&](const Matrix<T>& x) { return scale_rows(x, Vector<T>(x.rows(), one_scale)); };
-  return {scaled(matmul(ds, k)), scaled(matmul(transpose(ds), q)), matmul(transpose(p), d_o), ds};
+  return attention_vjp_of_logits(q, k, p, ds, d_o, opt);
 }
 
 template <class T>
@@ -124,6 +130,8 @@ AttentionOutputs<T> attention(const AttentionInputs<T>& in, const AttentionOptio
   template AttentionVjp<T> attention_vjp(const Matrix<T>&, const Matrix<T>&, const Matrix<T>&, const Mask&,            \
                                          const Matrix<T>&, const Matrix<T>&, const Vector<T>&,                         \
                                          const AttentionOptions&);                                                     \
+  template AttentionVjp<T> attention_vjp_of_logits(const Matrix<T>&, const Matrix<T>&, const Matrix<T>&,               \
+                                                   const Matrix<T>&, const Matrix<T>&, const AttentionOptions&);       \
   template AttentionOutputs<T> attention(const AttentionInputs<T>&, const AttentionOptions&);
 ASSAY_READINGS(ASSAY_INSTANTIATE)
 

@@ -111,12 +111,20 @@ struct Kernel {
     return {m, l, acc};
   }
 
+  /// The logit of a row's sink (-inf: none).
+  float sink_of(std::int64_t h, bool empty) const {
+    if (!sink.given() || (empty && s.bug("sink_lost_empty"))) return -INFINITY;
+    if (attention_subject::splits(Sq, Sk) && s.bug("sink_dropped_cp")) return -INFINITY;
+    const float g = sink(s.bug("sink_by_kv_head") ? kv(h) : h);
+    return s.bug("sink_scaled") ? g * scale : g;
+  }
+
   void row(std::int64_t b, std::int64_t h, std::int64_t i) const {
     State state;
     if (attention_subject::splits(Sq, Sk)) {
       std::vector<State> parts;
       for (const Range& keys : attention_subject::plan(s, Sk, B)) {
-        const float g = sink.given() ? sink(h) : -INFINITY;
+        const float g = sink_of(h, false);
         parts.push_back(attention_subject::written(s, scan(b, h, i, keys.from, keys.to), g, parts.empty()));
       }
       state = attention_subject::combine(s, parts, static_cast<std::size_t>(dv));
@@ -128,14 +136,15 @@ struct Kernel {
 
   void write(std::int64_t b, std::int64_t h, std::int64_t i, float m, float l, const std::vector<float>& acc) const {
     const bool empty = m == -INFINITY && l == 0;
-    const float g = sink.given() ? sink(s.bug("sink_by_kv_head") ? kv(h) : h) : -INFINITY;
+    const float g = sink_of(h, empty);
     // against the larger of maximum and sink, so that neither overflows
     const float top = empty ? g : std::max(m, g);
-    float all =
-        top == -INFINITY ? 0.0f : (empty ? 0.0f : l * std::exp(m - top)) + (sink.given() ? std::exp(g - top) : 0.0f);
+    const float weight = g == -INFINITY ? 0.0f : g == top ? 1.0f : std::exp(g - top);
+    float all = top == -INFINITY ? 0.0f : (empty ? 0.0f : l * std::exp(m - top)) + weight;
     if (std::isnan(m)) all = NAN;
     for (std::int64_t c = 0; c < dv && o.wanted(); ++c) {
-      const float part = empty ? 0.0f : acc[static_cast<std::size_t>(c)] * std::exp(m - top);
+      float part = empty ? 0.0f : acc[static_cast<std::size_t>(c)] * std::exp(m - top);
+      if (s.bug("sink_in_numerator")) part += weight;
       o.set(b, i, h, c, empty && !s.bug("empty_row_nan") ? 0.0f : part / all);
     }
     if (!lse.wanted()) return;

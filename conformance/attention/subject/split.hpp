@@ -47,7 +47,10 @@ inline State written(Subject& s, State part, float sink, bool first) {
     return part;
   }
   for (float& c : part.a) c /= part.l;
-  return {part.m + std::log(part.l), 1, part.a};
+  const float lse = part.m + std::log(part.l), top = std::max(lse, sink);
+  if (s.bug("merge_l_incl") && sink > -INFINITY)
+    return {top + std::log(std::exp(lse - top) + std::exp(sink - top)), 1, part.a};
+  return {lse, 1, part.a};
 }
 
 /// The state of all keys: `parts` hold L in m and the mean in a.

@@ -29,13 +29,17 @@ void softmax_mean(const Matrix<T>& s, const Matrix<T>& v, const Mask& keep, cons
     for (T& x : e) x = prim::exp(x - m);
     const T l = prim::sum(e.data(), n, Index{1});
     y.lse[i] = n == 0 ? T(-infinity) : m + prim::log(l);
-    //  o = sum_j e_j v_j / (l + exp(sink - m))
-    const T whole = sink.data() == nullptr ? l : l + prim::exp(sink[i] - m);
+    //  o = sum_j e_j v_j / (l + exp(sink - m))      both times exp(m - sink) where the sink is larger
+    const bool above = sink.data() != nullptr && value(sink[i]) > value(m) && value(sink[i]) != infinity;
+    const T shrink = above ? prim::exp(m - prim::anchor(sink[i])) : T(1);
+    const T g = sink.data() == nullptr ? T(0) : prim::exp(sink[i] - (above ? prim::anchor(sink[i]) : m));
+    const T whole = sink.data() == nullptr ? l : above ? l * shrink + g : l + g;
     for (Index c = 0; c < v.cols(); ++c) {
       terms.clear();
       for (Index k = 0; k < n; ++k)
         terms.push_back(e[static_cast<std::size_t>(k)] * v(kept[static_cast<std::size_t>(k)], c));
-      y.o(i, c) = n == 0 ? T(0) : prim::sum(terms.data(), n, Index{1}) / whole;
+      const T sum = prim::sum(terms.data(), n, Index{1});
+      y.o(i, c) = n == 0 ? T(0) : (above ? sum * shrink : sum) / whole;
     }
   }
 }
