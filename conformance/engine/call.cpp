@@ -21,6 +21,13 @@ std::size_t option_index(const OpSpec& op, std::string_view name) {
 
 }  // namespace
 
+Tensors::Tensors() = default;
+Tensors::~Tensors() = default;
+Tensors::Tensors(const Tensors&) = default;
+Tensors::Tensors(Tensors&&) noexcept = default;
+Tensors& Tensors::operator=(const Tensors&) = default;
+Tensors& Tensors::operator=(Tensors&&) noexcept = default;
+
 bool Tensors::has(std::string_view name) const {
   for (const Named& t : tensors_) {
     if (t.name == name) return true;

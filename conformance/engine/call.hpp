@@ -22,6 +22,13 @@ struct Named {
 /// Tensors by name. Access throws Error naming the tensors there are.
 class Tensors {
  public:
+  // out of line: compiled once, not in every file that copies a call
+  Tensors();
+  ~Tensors();
+  Tensors(const Tensors&);
+  Tensors(Tensors&&) noexcept;
+  Tensors& operator=(const Tensors&);
+  Tensors& operator=(Tensors&&) noexcept;
   bool has(std::string_view name) const;
   const Tensor<double>& operator[](std::string_view name) const { return find(name).value; }
   const Named& find(std::string_view name) const;

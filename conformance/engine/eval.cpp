@@ -151,8 +151,16 @@ Tensor<unsigned char> Eval<T>::mask_tensor(std::string_view input) const {
 }
 
 template <class T>
-void Eval<T>::out(const std::string& name, const Tensor<T>& value) {
-  outputs_[name] = value;
+void Eval<T>::out(std::string_view name, const Tensor<T>& value) {
+  outputs_[std::string(name)] = value;
+}
+template <class T>
+void Eval<T>::out(std::string_view name, const Matrix<T>& value) {
+  outputs_[std::string(name)] = value;
+}
+template <class T>
+void Eval<T>::out(std::string_view name, const Vector<T>& value) {
+  outputs_[std::string(name)] = value;
 }
 
 template <class T>
@@ -267,6 +275,9 @@ template <class T>
 std::map<std::string, Tensor<T>> evaluate(const Call& call, const Tensors& directions) {
   return evaluate_under<T>(call, {}, directions).outputs;
 }
+
+template class Tensor<double>;
+template class Tensor<Bound>;
 
 #define ASSAY_EVAL(T)                                                                    \
   template class Eval<T>;                                                                \

@@ -8,6 +8,10 @@
 
 namespace assay {
 
+// What every claim holds: compiled once, in eval.cpp.
+extern template class Tensor<double>;
+extern template class Tensor<Bound>;
+
 /// A call as its definition reads it in reading T: inputs lifted to T, outputs collected.
 /// In Flow row i of an input depends on token i, unless the input has none of the op's rows (weights); in Dual inputs
 /// named in `directions` move along them.
@@ -36,7 +40,9 @@ class Eval {
     return Options::from(call.options);
   }
 
-  void out(const std::string& name, const Tensor<T>& value);
+  void out(std::string_view name, const Tensor<T>& value);
+  void out(std::string_view name, const Matrix<T>& value);  // out of line, as Vector's: compiled once, not per concept
+  void out(std::string_view name, const Vector<T>& value);
   /// A decision: the k largest scores of each row, scores [rows, n] -> indices [rows, k], which are at the same time
   /// the output `name` that the page marks `decision: top_k`. Under a target's decisions it is the target's choice;
   /// whether the scores allow it is for the judge to say, who also refuses a row that is no choice at all: the
