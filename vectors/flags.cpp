@@ -96,9 +96,9 @@ Flag describe_flag(const std::string& name) {
     if (flag.name == name) return flag;
   }
   for (const Page& page : pages()) {
-    if (!page.has_op) continue;
+    const std::string& op = page.has_op ? page.op.name : page.uses;
     for (const BugSpec& bug : page.bugs) {
-      if (page.op.name + "." + bug.name == name)
+      if (op + "." + bug.name == name)
         return {name,       "bug",    bug.says,
                 bug.effect, bug.seen, (bug.caught_by.starts_with("universal.") ? "" : page.id + ".") + bug.caught_by};
     }
@@ -127,11 +127,16 @@ std::vector<std::string> case_flags(const SafetensorsFile& file, const Call& cal
 void add_bug_flags(std::vector<Vector>& vectors) {
   for (const Family& family : families()) {
     const OpSpec* op = nullptr;
+    const Page* user = nullptr;  // of another page's op
     for (const Vector& v : vectors) {
-      if (v.plan.family == &family) op = &page_of_op(v.file.metadata.at("op")).op;
+      if (v.plan.family != &family) continue;
+      op = &page_of_op(v.file.metadata.at("op")).op;
+      if (!v.plan.page->has_op) user = v.plan.page;
     }
     if (op == nullptr || subject_of(op->name) == nullptr) continue;
-    for (const BugSpec& bug : page_of_op(op->name).bugs) {
+    std::vector<BugSpec> bugs = page_of_op(op->name).bugs;
+    if (user != nullptr) bugs.insert(bugs.end(), user->bugs.begin(), user->bugs.end());
+    for (const BugSpec& bug : bugs) {
       const std::string name = op->name + "." + bug.name;
       const auto target = make_target("planted:" + name + "@" + family.contract);
       for (Vector& v : vectors) {
