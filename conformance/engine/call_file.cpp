@@ -44,7 +44,7 @@ double read_option(const OptionSpec& option, const std::string& text, const std:
 
 /// A tensor of the file as values of `format`; one that the format lacks is refused, not rounded.
 Tensor<double> read_tensor(const RawTensor& raw, const Format& format, const std::string& origin) {
-  const Tensor<double> values = decode_tensor(raw);
+  Tensor<double> values = decode_tensor(raw);
   for (Index i = 0, n = values.size(); i < n; ++i) {
     const double v = values.at_flat(i);
     if (std::isnan(v) && format.has_nan()) continue;

@@ -84,7 +84,7 @@ constexpr Index block_elements = 24576;
 
 template <class T>
 Matrix<T> Eval<T>::matrix(std::string_view input) const {
-  const Matrix<double> x = call[input].matrix();
+  Matrix<double> x = call[input].matrix();
   const bool moves = directions.has(input);
   if constexpr (std::is_same_v<T, double>) return x;
   const bool tokens = has_tokens(*call.op, input);
@@ -99,7 +99,7 @@ Matrix<T> Eval<T>::matrix(std::string_view input) const {
 
 template <class T>
 Vector<T> Eval<T>::vector(std::string_view input) const {
-  const Vector<double> x = call[input].vector();
+  Vector<double> x = call[input].vector();
   if constexpr (std::is_same_v<T, double>) return x;
   const bool moves = directions.has(input);
   const bool tokens = has_tokens(*call.op, input);

@@ -126,6 +126,8 @@ Answer read_reply(const Reply& reply, const Request& request, const Call& call) 
     for (const TensorSpec& s : call.op->outputs) {
       if (s.name == b.name) spec = &s;
     }
+    if (spec == nullptr)
+      throw Error("the worker returned an output that was not asked for", "an output of " + call.op->name, b.name);
     const Format& f = format_of(*spec, call.contract);
     const std::size_t width = bytes_of(f);
     Tensor<double> value(b.shape);

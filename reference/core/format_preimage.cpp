@@ -102,9 +102,7 @@ Interval preimage(const Format& f, double o, Round mode, Overflow overflow, int 
     hi = end_towards(o, o + (o >= 0 ? outward : inward), even, mode, k);
   if (scale && o == f.min_normal())
     lo = {0, true};
-  else if (o == f.lowest() && f.sign_bits == 0 && !scale)
-    lo = {-kInf, policy.infinity_saturates};
-  else if (o == f.lowest() && policy.finite_saturates && !scale)
+  else if (o == f.lowest() && (f.sign_bits == 0 || policy.finite_saturates) && !scale)
     lo = {-kInf, policy.infinity_saturates};
   else if (o == f.lowest() && (mode == Round::toward_zero || mode == Round::up) && !scale)
     lo = {-kInf, false};

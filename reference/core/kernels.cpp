@@ -54,7 +54,7 @@ double* scratch() {
   };
   thread_local const std::unique_ptr<double[], Free> memory(
       static_cast<double*>(::operator new[](ASSAY_MATMUL_SCRATCH * sizeof(double), std::align_val_t(64))));
-  return memory.get();
+  return memory.get();  // NOLINT(clang-analyzer-cplusplus.NewDelete): it lives as long as the thread
 }
 
 }  // namespace

@@ -104,14 +104,14 @@ std::vector<std::string> Reader::texts(const YAML::Node& node, const std::string
 }
 
 std::string Reader::one_of(const YAML::Node& node, const std::string& where, const Words& words) {
-  const std::string word = node.IsScalar() ? node.Scalar() : "";
+  std::string word = node.IsScalar() ? node.Scalar() : "";
   if (contains(words, word)) return word;
   mistake(node, where, "expected one of " + join(words, ", ") + ", found " + kind_of(node));
   return "";
 }
 
 std::string Reader::identifier(const YAML::Node& node, const std::string& where, bool upper) {
-  const std::string word = node.IsScalar() ? node.Scalar() : "";
+  std::string word = node.IsScalar() ? node.Scalar() : "";
   if (node.IsScalar() && is_plain(node) && is_yaml_word(word)) {
     mistake(node, where, "YAML reads " + quoted(word) + " as a boolean or as nothing: use another word");
     return "";

@@ -90,7 +90,7 @@ Centred<double> center_rows(const Matrix<double>& x) {
 Matrix<double> affine(Matrix<double> x, const Vector<double>& r, const Vector<double>& g) {
   if (x.col_stride() != 1 || g.stride() != 1) return scale_cols(scale_rows(std::move(x), r), g);
   Matrix<double> z = like(x);
-  by_columns(x.cols(), [&](Index j, Index n) {
+  by_columns(x.cols(), [&](Index j, Index n) {  // NOLINT(clang-analyzer-cplusplus.Move): x still looks at its storage
     for (Index i = 0; i < x.rows(); ++i) kernels::scale_multiply(row(x, i) + j, r[i], g.data() + j, row(z, i) + j, n);
   });
   return z;
@@ -99,7 +99,7 @@ Matrix<double> affine(Matrix<double> x, const Vector<double>& r, const Vector<do
   if (x.col_stride() != 1 || g.stride() != 1 || b.stride() != 1)
     return add_cols(scale_cols(scale_rows(std::move(x), r), g), b);
   Matrix<double> z = like(x);
-  by_columns(x.cols(), [&](Index j, Index n) {
+  by_columns(x.cols(), [&](Index j, Index n) {  // NOLINT(clang-analyzer-cplusplus.Move): x still looks at its storage
     for (Index i = 0; i < x.rows(); ++i)
       kernels::scale_multiply_add(row(x, i) + j, r[i], g.data() + j, b.data() + j, row(z, i) + j, n);
   });
