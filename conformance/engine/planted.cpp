@@ -35,12 +35,16 @@ class Twin : public Target {
   bool sees_memory() const override { return true; }
   bool same_kernel() const override { return planted_.same_kernel(); }
   Answer run(const Call& call, const Layout& layout) override {
-    const Answer answer = planted_.run(call, layout), honest = honest_.run(call, layout);
+    Answer answer = planted_.run(call, layout);
+    const Answer honest = honest_.run(call, layout);
     const auto& bugs = answer.bugs_asked;
     asked = asked || std::find(bugs.begin(), bugs.end(), bug_) != bugs.end();
     differ = differ || answer.kind != honest.kind || answer.unwritten != honest.unwritten;
     for (const Named& t : answer.outputs.all()) {
-      if (differ || !honest.outputs.has(t.name)) return differ = true, answer;
+      if (differ || !honest.outputs.has(t.name)) {
+        differ = true;
+        return answer;
+      }
       for (Index i = 0, n = t.value.size(); i < n && !differ; ++i) {
         const double x = t.value.at_flat(i), y = honest.outputs[t.name].at_flat(i);
         differ = (std::isnan(x) != std::isnan(y)) || (!std::isnan(x) && (x != y || std::signbit(x) != std::signbit(y)));

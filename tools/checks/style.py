@@ -14,7 +14,7 @@ WINGS = "spec reference conformance vectors tools gpu distributed cmake".split()
 CODE = (".cpp", ".hpp", ".h", ".c", ".cu", ".cuh", ".py", ".cmake")
 # Paths are ids: no "-" (GoogleTest filter syntax), no capitals (file systems differ), except where a tool demands its own name.
 NAME = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*")
-DEMANDED = re.compile(r"CMakeLists\.txt|Makefile|[A-Z]+\.md|assayConfig\.cmake\.in|build-times")
+DEMANDED = re.compile(r"CMakeLists\.txt|Makefile|[A-Z]+\.md|assayConfig\.cmake\.in|build-times|\.clang-tidy")
 # Longer than LONGEST, each with the reason.
 LONG_BY_DESIGN = {
     "reference/core/vocabulary/words.hpp": "every word of the vocabulary, one line of meaning each",
