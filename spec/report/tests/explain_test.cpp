@@ -36,7 +36,8 @@ TEST(Explain, EveryIdOfEveryPage) {
     }
     for (const BugSpec& bug : one.bugs) {
       EXPECT_TRUE(has(explain(bug_id(one, bug.name)), "bug " + bug_id(one, bug.name)));
-      EXPECT_EQ(explain_json(bug_id(one, bug.name))["effect"], bug.effect);
+      // pages that use one op may describe one edit of its subject each in their words: the id with the page is unique
+      EXPECT_EQ(explain_json(one.id + "." + bug.name)["effect"], bug.effect);
     }
   }
 }
