@@ -128,7 +128,7 @@ struct Kernel {
     const auto at = static_cast<std::size_t>(h * Sq + i);
     const bool seen = sees(b, i, j);
     if (d_bias.wanted() && bias.given()) d_bias.set(b, h, i, j, 0.0f);
-    if ((!seen || lse(b, h, i) == -INFINITY) && !guardless) return;
+    if (lse(b, h, i) == -INFINITY && !guardless) return;  // a pair that is not seen has weight 0, but -inf - -inf none
     const float x = seen ? product(b, h, i, j) : 0.0f;
     float l = L[at], delta = D[at];
     if (by_block) {
