@@ -55,7 +55,7 @@ Attention<Bound> Walk::step(const Head& h, int depth) {
   const Index choice = depth == 0 ? 5 : pick(0, 6);
   const auto within = [&](const char* name, Attention<Bound> (Walk::*form)(const Head&, int)) {
     path_ += std::string(name) + "(";
-    const Attention<Bound> y = (this->*form)(h, depth - 1);
+    Attention<Bound> y = (this->*form)(h, depth - 1);
     path_ += ")";
     return y;
   };

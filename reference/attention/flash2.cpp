@@ -25,7 +25,7 @@ Matrix<T> tile_logits(const FlashInputs<T>& in, Index first, Index last, Index f
   const Matrix<T> bias =
       in.bias.data() == nullptr ? Matrix<T>() : in.bias.row_range(first, last).col_range(from, to);  // [Br, Bc]
   //  S = scale q k^T + bias   -inf where masked, by positions in the whole sequence
-  const Matrix<T> s = attention_logits(in.q.row_range(first, last), in.k.row_range(from, to), bias, in.opt);
+  Matrix<T> s = attention_logits(in.q.row_range(first, last), in.k.row_range(from, to), bias, in.opt);
   if (in.keep.data() == nullptr) return s;
   return select(in.keep.row_range(first, last).col_range(from, to), s, -infinity);
 }
