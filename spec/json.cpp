@@ -24,6 +24,7 @@ Json tensors_to_json(const std::vector<TensorSpec>& tensors) {
     Json one = {{"shape", shape_to_json(tensor.shape)}, {"dtype", tensor.dtype}};
     if (!tensor.when_option.empty()) one["when"] = {{tensor.when_option, tensor.when_value}};
     if (!tensor.decision.empty()) one["decision"] = tensor.decision;
+    if (!tensor.fill.empty()) one["fill"] = {{tensor.fill, tensor.fill_of}};
     one["says"] = tensor.says;
     map[tensor.name] = one;
   }

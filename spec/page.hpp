@@ -19,11 +19,15 @@ struct OptionSpec {
 /// One tensor of an op: symbolic shape, and its type: `in`, `out`, `acc` (the contract's formats) or a fixed one
 /// (`bool`, `int32`). `when_option`/`when_value`: the tensor exists only in calls whose option has that value.
 /// `decision`: of an output that says what was chosen, the rule by which a choice is admissible ("" if it is none).
+/// `fill`: what the integers of an input mean, and so which are valid ("lengths", "page_table", "cu_seqlens"), with
+/// what that depends on in `fill_of`: sizes, and earlier inputs.
 struct TensorSpec {
   std::string name, says, dtype;
   std::vector<std::string> shape;
   std::string when_option, when_value;
   std::string decision;
+  std::string fill;
+  std::vector<std::string> fill_of;
 };
 
 struct OpSpec {

@@ -41,7 +41,11 @@ void add_to_op(OpSpec& op, const std::string& record, const Row& row) {
     op.outputs.push_back(tensor(row));
   else if (record == "decision")
     op.outputs.back().decision = row.field[0];
-  else if (record == "option")
+  else if (record == "fill") {
+    op.inputs.back().fill = row.field[0];
+    std::istringstream names{std::string(row.field[1])};
+    for (std::string name; names >> name;) op.inputs.back().fill_of.push_back(name);
+  } else if (record == "option")
     op.options.push_back({row.field[0], row.field[1], {}, {}});
   else if (record == "value")
     op.options.back().names.push_back(row.field[0]);

@@ -11,10 +11,10 @@ namespace assay::spec {
 ///   page id chapter title path      source text          wing name          uses op        body text
 ///   op name rows                    option name says     value name         number text
 ///   input|output name dtype shape(separated by spaces) when(option=value or "") says        decision rule
-///   size|also name low high         profile name         corner text
+///   size|also name low high         profile name         corner text          fill kind names
 ///   claim id kind on says extra     bug name says effect caught_by extra    seen text      dies contract tier
-/// `decision`: of the last output; `value`, `number`: of the last option; `seen`, `dies`: of the last bug; everything:
-/// of the last page.
+/// `fill`: of the last input; `decision`: of the last output; `value`, `number`: of the last option; `seen`, `dies`: of
+/// the last bug; everything: of the last page.
 struct Row {
   const char* record;
   const char* field[5];

@@ -34,9 +34,15 @@ std::int64_t read_value(const Axis& axis, std::string_view text) {
 
 }  // namespace
 
-const std::vector<std::string>& mask_patterns() {
-  static const std::vector<std::string> names = {"random", "full", "empty_rows", "head", "tail", "single"};
-  return names;
+const std::vector<std::string>& patterns_of(const TensorSpec& input) {
+  static const std::vector<std::string> mask = {"random", "full", "empty_rows", "head", "tail", "single"},
+                                        lengths = {"random", "full", "zero", "some_zero", "whole"},
+                                        page_table = {"scattered", "in_order", "shared"},
+                                        cu_seqlens = {"random", "even", "first", "last"}, none;
+  if (input.dtype == "bool") return mask;
+  if (input.fill == "lengths") return lengths;
+  if (input.fill == "page_table") return page_table;
+  return input.fill == "cu_seqlens" ? cu_seqlens : none;
 }
 
 Space::Space(const Page& page) : page_(&page), op_(nullptr) {
@@ -58,9 +64,10 @@ Space::Space(const Page& page) : page_(&page), op_(nullptr) {
     axes_.push_back({r.name, Axis::Kind::also, r.low, r.high, std::clamp<std::int64_t>(0, r.low, r.high), {}});
   }
   for (const TensorSpec& t : op_->inputs) {
-    if (t.dtype != "bool") continue;
-    axes_.push_back({t.name + "_is", Axis::Kind::mask, 0, static_cast<std::int64_t>(mask_patterns().size()) - 1, 0,
-                     mask_patterns()});
+    const auto& patterns = patterns_of(t);
+    if (patterns.empty()) continue;
+    axes_.push_back(
+        {t.name + "_is", Axis::Kind::pattern, 0, static_cast<std::int64_t>(patterns.size()) - 1, 0, patterns});
   }
   const auto& profiles = page.cases.profiles;
   axes_.push_back({"profile", Axis::Kind::profile, 0, static_cast<std::int64_t>(profiles.size()) - 1, 0, profiles});

@@ -11,14 +11,14 @@ namespace assay {
 /// One coordinate of a case: an integer in [low, high], or one of `names` (then low = 0). The default of a name is the
 /// first.
 struct Axis {
-  enum class Kind { size, option, also, mask, profile, seed };
+  enum class Kind { size, option, also, pattern, profile, seed };
   std::string name;
   Kind kind = Kind::size;
   std::int64_t low = 0, high = 0, standard = 0;
   std::vector<std::string> names;
 };
 
-/// What cases of a page's claims are made of: sizes, options, further parameters, patterns of boolean inputs
+/// What cases of a page's claims are made of: sizes, options, further parameters, patterns of boolean and index inputs
 /// (`mask_is`), value profile, seed. Derived from the page.
 class Space {
  public:
@@ -59,7 +59,7 @@ class Case {
   std::vector<std::int64_t> values_;
 };
 
-/// The patterns of a boolean input.
-const std::vector<std::string>& mask_patterns();
+/// The patterns of a boolean or index input; none for any other.
+const std::vector<std::string>& patterns_of(const TensorSpec& input);
 
 }  // namespace assay

@@ -151,6 +151,14 @@ Tensor<unsigned char> Eval<T>::mask_tensor(std::string_view input) const {
 }
 
 template <class T>
+Tensor<Index> Eval<T>::index_tensor(std::string_view input) const {
+  const Tensor<double>& x = call[input];
+  const Tensor<Index> y(x.shape());
+  for (Index i = 0, n = x.size(); i < n; ++i) y.data()[i] = static_cast<Index>(x.at_flat(i));
+  return y;
+}
+
+template <class T>
 void Eval<T>::out(std::string_view name, const Tensor<T>& value) {
   outputs_[std::string(name)] = value;
 }

@@ -34,6 +34,8 @@ class Eval {
   Mask mask(std::string_view input) const;
   /// The same of any rank; Tensor() where the call has no such input.
   Tensor<unsigned char> mask_tensor(std::string_view input) const;
+  /// An input of integers that mean places, lengths or rows; any rank.
+  Tensor<Index> index_tensor(std::string_view input) const;
   /// The op's options: `e.template options<SoftmaxOptions>()`.
   template <class Options>
   Options options() const {

@@ -1,5 +1,6 @@
 #include "conformance/engine/fill.hpp"
 
+#include "conformance/engine/fill_index.hpp"
 #include "reference/core/philox.hpp"
 #include "reference/core/profile.hpp"
 
@@ -13,7 +14,7 @@ bool draw(std::uint64_t seed, std::uint32_t tensor, Index row, Index col, std::u
   return words[0] % period == 0;
 }
 
-/// 1 keeps, 0 removes; the patterns of mask_patterns().
+/// 1 keeps, 0 removes; the patterns of boolean inputs.
 double mask_bit(const std::string& pattern, std::uint64_t seed, std::uint32_t tensor, Index row, Index col,
                 Index cols) {
   if (pattern == "random") return !draw(seed, tensor, row, col, 3);
@@ -47,6 +48,10 @@ Call make_call(const Case& c, const Contract& contract) {
       shape.push_back(number ? *number : c[symbol]);
     }
     const Format& f = format_of(spec, contract);
+    if (!spec.fill.empty()) {
+      call.inputs.set(spec.name, fill_index(spec, c, call.inputs, shape, seed, id), &f);
+      continue;
+    }
     if (spec.dtype != "bool") {
       call.inputs.set(spec.name, fill(profile(c.name_of("profile")), shape, seed, id, &f), &f);
       continue;

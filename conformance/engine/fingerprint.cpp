@@ -88,9 +88,22 @@ std::optional<Contract> with_field(const Contract& c, const std::string& field) 
   }
 }
 
+/// Whether the definition accepts the call: a claim may ask for what should be refused.
+bool defined(const Call& call) {
+  try {
+    evaluate<double>(call);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
-std::string fingerprint(const std::vector<Observed>& failing, double z) {
+std::string fingerprint(const std::vector<Observed>& all, double z) {
+  std::vector<Observed> failing;
+  for (const Observed& seen : all)
+    if (defined(seen.call)) failing.push_back(seen);
   if (failing.empty()) return "";
   const OpSpec& op = *failing[0].call.op;
   const Page& page = page_of_op(op.name);

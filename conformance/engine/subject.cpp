@@ -52,6 +52,8 @@ float In::load(std::int64_t offset) const {
   return static_cast<float>(decode(format_of(t_->dtype), read<std::uint16_t>(t_, offset)));
 }
 
+std::int64_t In::integer(std::int64_t offset) const { return read<std::int32_t>(t_, offset); }
+
 void In::overwrite(std::int64_t i, std::int64_t j, float value) const { Out(t_).set(i, j, value); }
 
 void In::overwrite(std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l, float value) const {
@@ -77,6 +79,18 @@ In Subject::in(std::string_view name) const {
     const assay_tensor* const t = &call_->inputs[i].tensor;
     if (!is(t->dtype, ASSAY_BOOL, 8)) format_of(t->dtype);  // throws for a type that no subject reads
     return In(t);
+  }
+  return In(nullptr);
+}
+
+In Subject::indices(std::string_view name, bool unseen_type) const {
+  for (std::uint32_t i = 0; i < call_->n_inputs; ++i) {
+    if (name != call_->inputs[i].name) continue;
+    const assay_dtype& type = call_->inputs[i].tensor.dtype;
+    if (!unseen_type && !is(type, ASSAY_INT, 32))
+      throw Error("a subject was given indices of a type it does not know", "int32",
+                  "code " + std::to_string(type.code) + ", " + std::to_string(type.bits) + " bits");
+    return In(&call_->inputs[i].tensor);
   }
   return In(nullptr);
 }

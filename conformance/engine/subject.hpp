@@ -25,12 +25,17 @@ class In {
     return load(i * t_->strides[0] + j * t_->strides[1] + k * t_->strides[2] + l * t_->strides[3]);
   }
 
+  /// An element of a tensor of int32 (Subject::indices).
+  std::int64_t index(std::int64_t i) const { return integer(i * t_->strides[0]); }
+  std::int64_t index(std::int64_t i, std::int64_t j) const { return integer(i * t_->strides[0] + j * t_->strides[1]); }
+
   /// Writes to the input (a planted bug).
   void overwrite(std::int64_t i, std::int64_t j, float value) const;
   void overwrite(std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l, float value) const;
 
  private:
   float load(std::int64_t offset) const;
+  std::int64_t integer(std::int64_t offset) const;
   const assay_tensor* t_;
 };
 
@@ -67,7 +72,9 @@ class Out {
 class Subject {
  public:
   Subject(const assay_call* call, std::string_view bug) : call_(call), bug_(bug) {}
-  In in(std::string_view name) const;    // In(nullptr) if the call has no such tensor
+  In in(std::string_view name) const;  // In(nullptr) if the call has no such tensor
+  /// A tensor of int32. Throws Error for any other type, unless a planted bug does not look.
+  In indices(std::string_view name, bool unseen_type = false) const;
   Out out(std::string_view name) const;  // Out(nullptr) if it is not wanted
   /// Whether an option has this value; throws Error if the op has no such option.
   bool option(std::string_view name, std::string_view value) const;

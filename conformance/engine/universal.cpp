@@ -172,15 +172,19 @@ CLAIM(universal.wrong_shape) {
 
 CLAIM(universal.wrong_dtype) {
   const Call call = check.call();
-  // Every input in turn as 32-bit integers (as fp32 where the contract has them): not what the contract says.
+  // Every input in turn as 32-bit integers (as fp32 and as int64 where the contract has them): not what the contract
+  // says.
   for (const Named& t : call.inputs.all()) {
     Tensor<double> values(t.value.shape());
     for (Index i = 0, n = values.size(); i < n; ++i) values.data()[i] = static_cast<double>(i * 7 % 5 + 1);
-    const Format& other = t.format->name == "int32" ? format("fp32") : format("int32");
-    Call wrong = call;
-    wrong.inputs.set(t.name, values, &other);
-    check.require(!check.refusal(wrong).empty(), "input " + t.name + " given as " + std::string(other.name) +
-                                                     " instead of " + std::string(t.format->name) + " is refused");
+    const bool integers = t.format->name == "int32";
+    for (const char* other : {integers ? "fp32" : "int32", "int64"}) {
+      if (!integers && other == std::string("int64")) continue;
+      Call wrong = call;
+      wrong.inputs.set(t.name, values, &format(other));
+      check.require(!check.refusal(wrong).empty(), "input " + t.name + " given as " + other + " instead of " +
+                                                       std::string(t.format->name) + " is refused");
+    }
   }
   check.nothing_to_compare();
 }

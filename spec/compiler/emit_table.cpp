@@ -30,6 +30,7 @@ void add_op(Table& table, const OpSpec& op) {
                 {tensor.name, tensor.dtype, join(tensor.shape, " "),
                  tensor.when_option.empty() ? "" : tensor.when_option + "=" + tensor.when_value, tensor.says});
       if (!tensor.decision.empty()) table.row("decision", {tensor.decision});
+      if (!tensor.fill.empty()) table.row("fill", {tensor.fill, join(tensor.fill_of, " ")});
     }
   for (const OptionSpec& option : op.options) {
     table.row("option", {option.name, option.says});

@@ -156,6 +156,10 @@ std::string wrong_in_names(const CaseSpec& cases, const OpSpec& op) {
         return "factor " + quoted(factor) + " of product " + quoted(product.name) + " is not in cases.sizes";
     known.push_back(product.name);
   }
+  for (const TensorSpec& input : op.inputs)
+    for (std::size_t i = 0; i < (input.fill == "page_table" ? 2 : input.fill_of.size()); ++i)
+      if (!contains(known, input.fill_of[i]))
+        return "size " + quoted(input.fill_of[i]) + " of the fill of " + quoted(input.name) + " is not in cases.sizes";
   for (const auto* tensors : {&op.inputs, &op.outputs})
     for (const TensorSpec& tensor : *tensors)
       for (const std::string& size : tensor.shape)

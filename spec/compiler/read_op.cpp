@@ -39,6 +39,38 @@ void read_when(Reader& reader, const YAML::Node& node, const std::string& where,
       "expected an option of the op that has values (" + join(names, ", ") + "), found " + quoted(entry.name));
 }
 
+/// `fill: { page_table: [Npages, P, lens] }`: what the integers of an input mean.
+void read_fill(Reader& reader, const YAML::Node& node, const std::string& where, const std::vector<TensorSpec>& earlier,
+               TensorSpec& tensor) {
+  const std::vector<Entry> entries = reader.entries(node, where);
+  if (entries.size() != 1 || !contains(index_fills(), entries.front().name)) {
+    reader.mistake(node, where, "expected one of " + join(index_fills(), ", ") + " with what it depends on");
+    return;
+  }
+  const Entry& entry = entries.front();
+  tensor.fill = entry.name;
+  tensor.fill_of = reader.texts(entry.value, where + "." + entry.name);
+  const std::size_t count = tensor.fill_of.size();
+  if (tensor.dtype != "int32" && tensor.dtype != "int64")
+    reader.mistake(node, where, "only a tensor of int32 or int64 has a fill, found " + quoted(tensor.dtype));
+  if (entry.name == "page_table") {
+    Words names;
+    for (const TensorSpec& other : earlier)
+      if (other.fill == "lengths") names.push_back(other.name);
+    if (count != 3 || !contains(names, tensor.fill_of[2]) || tensor.shape.size() != 2)
+      reader.mistake(
+          entry.value, where,
+          "expected a tensor of rank 2 and [PAGES, SLOTS_OF_A_PAGE, LENGTHS]: two sizes and an earlier input "
+          "with fill lengths (" +
+              join(names, ", ") + ")");
+  } else if (tensor.shape.size() != 1 || count == 0 || (entry.name == "cu_seqlens" && count != 1)) {
+    reader.mistake(entry.value, where,
+                   entry.name == "lengths"
+                       ? "expected a tensor of rank 1 and the sizes whose product is the largest length"
+                       : "expected a tensor of rank 1, one longer than there are sequences, and the size it ends with");
+  }
+}
+
 std::vector<TensorSpec> read_tensors(Reader& reader, const YAML::Node& node, const std::string& where,
                                      const std::vector<OptionSpec>& options, bool input) {
   std::vector<TensorSpec> list;
@@ -64,6 +96,7 @@ std::vector<TensorSpec> read_tensors(Reader& reader, const YAML::Node& node, con
                        "expected a shape [rows, k]: k indices in each row, found " +
                            std::to_string(tensor.shape.size()) + " sizes");
     }
+    if (fields.count("fill")) read_fill(reader, fields["fill"], here + ".fill", list, tensor);
     list.push_back(tensor);
   }
   if (list.empty()) reader.mistake(node, where, "expected at least one tensor, found none");

@@ -10,7 +10,7 @@ const Keys& keys_of(const std::string& record) {
   static const std::map<std::string, Keys> keys = {
       {"page", {{"id", "title", "source", "wings", "cases", "claims"}, {"op", "uses", "bugs"}}},
       {"op", {{"name", "inputs", "outputs"}, {"rows", "options", "judged_by"}}},
-      {"input", {{"shape", "says"}, {"dtype", "when"}}},
+      {"input", {{"shape", "says"}, {"dtype", "when", "fill"}}},
       {"output", {{"shape", "says"}, {"dtype", "when", "decision"}}},
       {"option", {{"says"}, {"values", "numbers"}}},
       {"cases", {{"sizes"}, {"products", "also", "profiles", "corners"}}},
@@ -69,6 +69,11 @@ const Words& tensor_types() {
 
 const Words& decision_rules() {
   static const Words words = {"top_k"};
+  return words;
+}
+
+const Words& index_fills() {
+  static const Words words = {"lengths", "page_table", "cu_seqlens"};
   return words;
 }
 

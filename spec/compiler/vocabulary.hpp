@@ -23,6 +23,8 @@ const Words& bug_contracts();
 const Words& bug_tiers();
 const Words& tensor_types();
 const Words& decision_rules();
+/// What the integers of an input may mean.
+const Words& index_fills();
 /// Of reference/core/profile.hpp; a test of the engine, which knows both, compares.
 const Words& value_profiles();
 

@@ -21,7 +21,8 @@ std::string type_words(const std::string& dtype) {
 std::vector<std::string> tensor_row(const TensorSpec& tensor) {
   const std::string when =
       tensor.when_option.empty() ? "" : "if " + tensor.when_option + "=" + tensor.when_value + ": ";
-  return {tensor.name, "[" + joined(tensor.shape) + "]", type_words(tensor.dtype), when + tensor.says};
+  const std::string fill = tensor.fill.empty() ? "" : " (" + tensor.fill + " of " + joined(tensor.fill_of) + ")";
+  return {tensor.name, "[" + joined(tensor.shape) + "]", type_words(tensor.dtype), when + tensor.says + fill};
 }
 
 std::string explain_op(const OpSpec& op, const std::string& page_id) {

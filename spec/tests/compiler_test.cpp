@@ -41,6 +41,18 @@ const Bad bad_pages[] = {
     {"x: { shape: [T, d], says: \"input\" }", "x: { shape: [T, d] }",
      "spec/norm/toy.md:10: op.inputs.x.says: required key"},
     {"dtype: int32", "dtype: int", "spec/norm/toy.md:12: op.inputs.order.dtype: expected one of in, out, acc"},
+    {"fill: { lengths: [T, d] }", "fill: { length: [T, d] }",
+     "spec/norm/toy.md:12: op.inputs.order.fill: expected one of lengths, page_table, cu_seqlens"},
+    {"dtype: int32", "dtype: fp32",
+     "spec/norm/toy.md:12: op.inputs.order.fill: only a tensor of int32 or int64 has a fill, found \"fp32\""},
+    {"lengths: [T, d]", "lengths: [T, k]",
+     "spec/norm/toy.md:20: cases: size \"k\" of the fill of \"order\" is not in cases.sizes"},
+    {"lengths: [T, d]", "lengths: []",
+     "spec/norm/toy.md:12: op.inputs.order.fill: expected a tensor of rank 1 and the sizes"},
+    {"lengths: [T, d]", "cu_seqlens: [T, d]",
+     "spec/norm/toy.md:12: op.inputs.order.fill: expected a tensor of rank 1, one longer than there are sequences"},
+    {"lengths: [T, d]", "page_table: [T, d, x]",
+     "spec/norm/toy.md:12: op.inputs.order.fill: expected a tensor of rank 2 and [PAGES, SLOTS_OF_A_PAGE, LENGTHS]"},
     {"when: { gain: given }", "when: { gains: given }",
      "spec/norm/toy.md:11: op.inputs.w.when: expected an option of the op that has values (gain), found \"gains\""},
     {"when: { gain: given }", "when: { gain: taken }",
@@ -146,6 +158,8 @@ TEST(Compiler, TheGoodPageIsAccepted) {
   EXPECT_EQ(page.op.inputs[1].when_value, "given");
   EXPECT_EQ(page.op.inputs[0].dtype, "in");
   EXPECT_EQ(page.op.inputs[2].shape, Words{"3"});
+  EXPECT_EQ(page.op.inputs[2].fill, "lengths");
+  EXPECT_EQ(page.op.inputs[2].fill_of, (Words{"T", "d"}));
   EXPECT_EQ(page.op.outputs[0].dtype, "out");
   EXPECT_EQ(page.op.outputs[0].decision, "");
   EXPECT_EQ(page.op.outputs[1].decision, "top_k");

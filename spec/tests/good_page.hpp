@@ -15,7 +15,7 @@ op:
   inputs:
     x: { shape: [T, d], says: "input" }
     w: { shape: [d], when: { gain: given }, says: "gain" }
-    order: { shape: [3], dtype: int32, says: "three numbers" }
+    order: { shape: [3], dtype: int32, fill: { lengths: [T, d] }, says: "three numbers" }
   outputs:
     y: { shape: [T, d], says: "output" }
     ids: { shape: [T, 2], dtype: int64, decision: top_k, says: "what was chosen" }
