@@ -77,6 +77,14 @@ void run(const Definition& d, Eval<T>& e) {
   if constexpr (std::is_same_v<T, Wide>) d.in_wide(e);
 }
 
+/// Throws Error unless a definition has made every output of its page, in the page's shape.
+template <class T>
+void require_outputs(const Eval<T>& e) {
+  for (const TensorSpec& spec : e.call.op->outputs)
+    if (exists(spec, *e.call.op, e.call.options))
+      require_shape(spec.name.c_str(), e[spec.name].shape(), shape_of(spec, e.call));
+}
+
 /// About this many elements per block: a block's intermediates stay in the cache.
 constexpr Index block_elements = 24576;
 
@@ -237,6 +245,7 @@ Evaluation<T> evaluate_under(const Call& call, const Tensors& decisions, const T
     e.directions = directions;
     e.decisions = decisions;
     run(definition, e);
+    require_outputs(e);
     return {e.all(), e.scores()};
   }
 
@@ -255,6 +264,7 @@ Evaluation<T> evaluate_under(const Call& call, const Tensors& decisions, const T
     if (!directions.all().empty()) e.directions = cut(directions, op, first, last);
     if (!decisions.all().empty()) e.decisions = cut(decisions, op, first, last);
     run(definition, e);
+    require_outputs(e);
     const auto join = [&](std::map<std::string, Tensor<T>>& joined, const std::map<std::string, Tensor<T>>& parts) {
       for (const auto& item : parts) {
         const Tensor<T>& value = item.second;
