@@ -31,13 +31,16 @@ Mask both(const Mask& x, const Mask& y) {
 }
 
 template <class T>
-Matrix<T> attention_logits(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& bias, const AttentionOptions& opt) {
+Vector<T> attention_scale(Index n, Index d, double given) {
   //  scale = 1 / sqrt(d)
-  const auto d = static_cast<double>(q.cols());
-  const Vector<T> scale =
-      opt.scale == 0 ? full<T>(q.rows(), 1) / sqrt(full<T>(q.rows(), d)) : full<T>(q.rows(), opt.scale);  // [Sq]
+  return given == 0 ? full<T>(n, 1) / sqrt(full<T>(n, static_cast<double>(d))) : full<T>(n, given);  // [n]
+}
+
+template <class T>
+Matrix<T> attention_logits(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& bias, const AttentionOptions& opt) {
   //  s_ij = scale q_i k_j + bias_ij
-  const Matrix<T> s = scale_rows(matmul(q, transpose(k)), scale);  // [Sq, Sk]
+  const Vector<T> scale = attention_scale<T>(q.rows(), q.cols(), opt.scale);  // [Sq]
+  const Matrix<T> s = scale_rows(matmul(q, transpose(k)), scale);             // [Sq, Sk]
   return bias.data() == nullptr ? s : s + bias;
 }
 
@@ -49,26 +52,30 @@ Matrix<T> attention_weights(const Matrix<T>& s, const Mask& keep, const Vector<T
 }
 
 template <class T>
+Vector<T> lse_with_sink(const Vector<T>& lse, const Vector<T>& sink) {
+  //  L_incl = ln ( exp(L_excl) + exp(sink) )
+  const Vector<T> m = anchor(max(lse, sink));    // [n]
+  return m + log(exp(lse - m) + exp(sink - m));  // [n]
+}
+
+template <class T>
 Attention<T> attention(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, const Mask& keep,
                        const Matrix<T>& bias, const Vector<T>& sink, const AttentionOptions& opt) {
   const Matrix<T> s = attention_logits(q, k, bias, opt);  // [Sq, Sk]
   //  p_ij = exp(s_ij) / sum_j exp(s_ij)   j in V(i)      O_i = sum_j p_ij v_j      L_i = ln sum_j exp(s_ij)
-  const SoftmaxMean<T> y = softmax_mean(s, v, keep, sink);
+  const SoftmaxMean<T> y = softmax_mean(at(Site::scores, s), v, keep, sink);
   if (sink.data() == nullptr || opt.lse_of_sink == AttentionOptions::LseOfSink::excluded)
     return {at(Site::output, y.o), at(Site::statistic, y.lse)};
-  //  L_i = ln ( exp(sink) + sum_j exp(s_ij) )
-  const Vector<T> top = max(y.lse, sink), m = anchor(top);         // [Sq]
-  const Vector<T> with = m + log(exp(y.lse - m) + exp(sink - m));  // [Sq]
-  return {at(Site::output, y.o), at(Site::statistic, with)};
+  return {at(Site::output, y.o), at(Site::statistic, lse_with_sink(y.lse, sink))};
 }
 
 template <class T>
 AttentionVjp<T> attention_vjp_of_logits(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& p, const Matrix<T>& ds,
                                         const Matrix<T>& d_o, const AttentionOptions& opt) {
   //  dQ_i = scale sum_j dS_ij k_j      dK_j = scale sum_i dS_ij q_i      dV_j = sum_i P_ij dO_i
-  const auto d = static_cast<double>(q.cols());
-  const T one_scale = (opt.scale == 0 ? full<T>(1, 1) / sqrt(full<T>(1, d)) : full<T>(1, opt.scale))[0];
-  const auto scaled = [&](const Matrix<T>& x) { return scale_rows(x, Vector<T>(x.rows(), one_scale)); };
+  const auto scaled = [&](const Matrix<T>& x) {
+    return scale_rows(x, attention_scale<T>(x.rows(), q.cols(), opt.scale));
+  };
   return {scaled(matmul(ds, k)), scaled(matmul(transpose(ds), q)), matmul(transpose(p), d_o), ds};
 }
 
@@ -123,7 +130,9 @@ AttentionOutputs<T> attention(const AttentionInputs<T>& in, const AttentionOptio
 }
 
 #define ASSAY_INSTANTIATE(T)                                                                                           \
+  template Vector<T> attention_scale(Index, Index, double);                                                            \
   template Matrix<T> attention_logits(const Matrix<T>&, const Matrix<T>&, const Matrix<T>&, const AttentionOptions&);  \
+  template Vector<T> lse_with_sink(const Vector<T>&, const Vector<T>&);                                                \
   template Matrix<T> attention_weights(const Matrix<T>&, const Mask&, const Vector<T>&);                               \
   template Attention<T> attention(const Matrix<T>&, const Matrix<T>&, const Matrix<T>&, const Mask&, const Matrix<T>&, \
                                   const Vector<T>&, const AttentionOptions&);                                          \

@@ -27,9 +27,17 @@ template <class T>
 Attention<T> attention(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, const Mask& keep,
                        const Matrix<T>& bias, const Vector<T>& sink, const AttentionOptions& opt);
 
+/// The factor of q k, n times: what is given, or 1 / sqrt(d) where that is 0.
+template <class T>
+Vector<T> attention_scale(Index n, Index d, double given);
+
 /// The logits s_ij = scale q_i k_j + bias_ij of it.
 template <class T>
 Matrix<T> attention_logits(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& bias, const AttentionOptions& opt);
+
+/// The log-sum-exp that counts a sink, of one that does not.
+template <class T>
+Vector<T> lse_with_sink(const Vector<T>& lse, const Vector<T>& sink);
 
 /// The weights P_ij = exp(s_ij - L_i) that a backward pass recomputes.
 template <class T>

@@ -5,22 +5,11 @@ namespace {
 
 using Options = AttentionBackwardOptions;
 
-template <class T>
-Vector<T> number(Index n, double x) {
-  return full<T>(n, x);
-}
-
-/// scale, or 1 / sqrt(d)
-template <class T>
-Vector<T> scale_of(Index n, Index d, const Options& opt) {
-  return opt.scale == 0 ? number<T>(n, 1) / sqrt(number<T>(n, static_cast<double>(d))) : number<T>(n, opt.scale);
-}
-
 /// tanh(x) = 1 - 2 / (exp(2 x) + 1)
 template <class T>
 Matrix<T> tanh_of(const Matrix<T>& x) {
   Matrix<T> t(x.rows(), x.cols());
-  const Vector<T> one = number<T>(x.cols(), 1), two = number<T>(x.cols(), 2);
+  const Vector<T> one = full<T>(x.cols(), 1), two = full<T>(x.cols(), 2);
   for (Index i = 0; i < x.rows(); ++i) {
     const Vector<T> row = one - two / (exp(2.0 * x.row(i)) + one);
     for (Index j = 0; j < x.cols(); ++j) t(i, j) = row[j];
@@ -31,14 +20,14 @@ Matrix<T> tanh_of(const Matrix<T>& x) {
 /// x_ij = scale q_i k_j
 template <class T>
 Matrix<T> products(const AttentionStack<T>& x, const Options& opt) {
-  return scale_rows(matmul(x.q, transpose(x.k)), scale_of<T>(x.q.rows(), x.q.cols(), opt));  // [n, Sk]
+  return scale_rows(matmul(x.q, transpose(x.k)), attention_scale<T>(x.q.rows(), x.q.cols(), opt.scale));  // [n, Sk]
 }
 
 /// tanh(x_ij / C)
 template <class T>
 Matrix<T> capped(const AttentionStack<T>& x, const Options& opt) {
   const Index n = x.q.rows();
-  return tanh_of(div_rows(products(x, opt), number<T>(n, opt.softcap)));  // [n, Sk]
+  return tanh_of(div_rows(products(x, opt), full<T>(n, opt.softcap)));  // [n, Sk]
 }
 
 template <class T>
@@ -50,19 +39,12 @@ Matrix<T> logits(const AttentionStack<T>& x, const Options& opt) {
 
 bool lse_has_sink(const Options& opt) { return opt.lse_of_sink == Options::LseOfSink::included; }
 
-/// L_incl = ln(e^L_excl + e^sink)
-template <class T>
-Vector<T> with_sink(const Vector<T>& lse, const Vector<T>& sink) {
-  const Vector<T> m = anchor(max(lse, sink));
-  return m + log(exp(lse - m) + exp(sink - m));  // [n]
-}
-
 /// P_ij = 2^(log2e s_ij - log2e L_i), 0 where not kept and in rows that are empty
 template <class T>
 Matrix<T> weights(const Matrix<T>& s, const AttentionStack<T>& x, const Vector<T>& L) {
   const Index n = s.rows();
   const RowMask some = !is_neg_inf(x.lse);
-  const Vector<T> log2e = number<T>(n, 1) / log(number<T>(n, 2));
+  const Vector<T> log2e = full<T>(n, 1) / log(full<T>(n, 2));
   const Vector<T> shift = log2e * select(!is_neg_inf(L), L, 0);                                // [n]
   const Matrix<T> p = exp2(select(x.keep, sub_rows(scale_rows(s, log2e), shift), -infinity));  // [n, Sk]
   return select_rows(some, p, 0);
@@ -72,8 +54,8 @@ Matrix<T> weights(const Matrix<T>& s, const AttentionStack<T>& x, const Vector<T
 template <class T>
 Matrix<T> dropped(const Matrix<T>& x, const Mask& z, const Options& opt) {
   if (opt.dropout == Options::Dropout::none) return x;
-  const Vector<T> one = number<T>(x.rows(), 1);
-  return scale_rows(select(z, x, 0), one / (one - number<T>(x.rows(), opt.p_drop)));
+  const Vector<T> one = full<T>(x.rows(), 1);
+  return scale_rows(select(z, x, 0), one / (one - full<T>(x.rows(), opt.p_drop)));
 }
 
 }  // namespace
@@ -89,7 +71,7 @@ Attention<T> attention_stacked(const AttentionStack<T>& x, const Options& opt) {
   const Matrix<T> s = logits(x, opt);
   SoftmaxMean<T> y = softmax_mean(s, x.v, x.keep, x.sink);
   const bool sink = x.sink.data() != nullptr;
-  const Vector<T> L = sink ? with_sink(y.lse, x.sink) : y.lse;
+  const Vector<T> L = sink ? lse_with_sink(y.lse, x.sink) : y.lse;
   if (opt.dropout == Options::Dropout::given) {
     AttentionStack<T> given = x;
     given.lse = y.lse;
@@ -106,8 +88,8 @@ AttentionGradients<T> attention_backward(const AttentionStack<T>& x, const Optio
   const bool excluded = sink && !lse_has_sink(opt);
   const RowMask some = !is_neg_inf(x.lse);
   const Index n = x.q.rows();
-  const Vector<T> L = excluded ? with_sink(x.lse, x.sink) : x.lse;  // [n]
-  const Matrix<T> p = weights(s, x, L);                             // [n, Sk]
+  const Vector<T> L = excluded ? lse_with_sink(x.lse, x.sink) : x.lse;  // [n]
+  const Matrix<T> p = weights(s, x, L);                                 // [n, Sk]
   //  dP_ij = dO_i v_j z_ij / (1 - p)      D_i = sum_c dO_ic O_ic, less dL_i
   const Matrix<T> dp = dropped(matmul(x.d_o, transpose(x.v)), x.z, opt);  // [n, Sk]
   Vector<T> D = dot_rows(x.d_o, x.o);                                     // [n]
@@ -121,9 +103,9 @@ AttentionGradients<T> attention_backward(const AttentionStack<T>& x, const Optio
   const Matrix<T> ds = opt.softcap == 0 ? g : g * softcap_derivative(x, opt);  // [n, Sk]
   //  dQ_i = scale sum_j dS_ij k_j      dK_j = scale sum_i dS_ij q_i      dV_j = sum_i P_ij z_ij / (1 - p) dO_i
   const Index d = x.q.cols();
-  const Matrix<T> dq = scale_rows(matmul(ds, x.k), scale_of<T>(x.q.rows(), d, opt));             // [n, d]
-  const Matrix<T> dk = scale_rows(matmul(transpose(ds), x.q), scale_of<T>(x.k.rows(), d, opt));  // [Sk, d]
-  const Matrix<T> dv = matmul(transpose(dropped(p, x.z, opt)), x.d_o);                           // [Sk, dv]
+  const Matrix<T> dq = scale_rows(matmul(ds, x.k), attention_scale<T>(x.q.rows(), d, opt.scale));             // [n, d]
+  const Matrix<T> dk = scale_rows(matmul(transpose(ds), x.q), attention_scale<T>(x.k.rows(), d, opt.scale));  // [Sk, d]
+  const Matrix<T> dv = matmul(transpose(dropped(p, x.z, opt)), x.d_o);  // [Sk, dv]
   //  dsink = - sum_i exp(sink - L_i) D_i
   const Vector<T> d_sink = sink ? -1.0 * (exp(x.sink - L) * D) : Vector<T>();  // [n]
   return {at(Site::output, dq), at(Site::output, dk), at(Site::output, dv), at(Site::output, g), d_sink};

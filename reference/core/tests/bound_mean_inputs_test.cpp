@@ -5,9 +5,11 @@
 #include <cmath>
 #include <cstring>
 
+#include "reference/attention/core.hpp"
 #include "reference/core/math.hpp"
 #include "reference/core/profile.hpp"
 #include "reference/core/tests/bound_testing.hpp"
+#include "reference/core/verdict.hpp"
 #include "reference/core/vocabulary.hpp"
 #include "reference/softmax/online.hpp"
 
@@ -112,6 +114,39 @@ TEST(BoundMeanInputs, ChunksAreAPassage) {
   for (Index j = 0; j < n; ++j) sorted(0, j) = -sorted(0, j);
   const Bound climbing = online_softmax(lift(sorted, 0), lift(v, 0), each).o(0, 0);
   EXPECT_GT(climbing.s2, 2 * online_softmax(lift(sorted, 0), lift(v, 0), whole).o(0, 0).s2);
+}
+
+/// Attention whose scores a kernel stores in bf16: possible where the contract says so, impossible where it does not.
+TEST(AttentionScores, AreStoredAsTheContractSays) {
+  const Index n = 6;
+  const Matrix<double> q(1, 1, 1.0), k(n, 1), v(n, 1);
+  for (Index j = 0; j < n; ++j) {
+    k.data()[j] = round_to(format("fp32"), 100 + 0.37 * static_cast<double>(j));  // bf16 has steps of 0.5 there
+    v.data()[j] = j % 2 == 0 ? 1 : -1;
+  }
+  double l = 0, o = 0;
+  for (Index j = 0; j < n; ++j) {
+    const double e = math::exp(round_to(format("bf16"), k(j, 0)) - 102);
+    l += e;
+    o += e * v(j, 0);
+  }
+  const double stored = round_to(format("fp32"), o / l);
+  AttentionOptions opt;
+  opt.causal = AttentionOptions::Causal::none;
+  opt.scale = 1;
+  const auto lifted = [](const Matrix<double>& x) {
+    Matrix<Bound> y(x.rows(), x.cols());
+    for (Index i = 0; i < x.rows(); ++i)
+      for (Index j = 0; j < x.cols(); ++j) y(i, j) = x(i, j);
+    return y;
+  };
+  for (const bool declared : {true, false}) {
+    const Contract c = parse_contract(declared ? "fp32 s=bf16" : "fp32");
+    const ReadingScope scope(Reading{&c, false, 8});
+    const Attention<Bound> y =
+        attention(lifted(q), lifted(k), lifted(v), Mask(), Matrix<Bound>(), Vector<Bound>(), opt);
+    EXPECT_EQ(declared, judge(y.o(0, 0), stored, format("fp32"), Round::nearest_even, 8).accepted) << c.spell();
+  }
 }
 
 }  // namespace
