@@ -46,21 +46,7 @@ CLAIM(attention.core.all_neg_inf) {
   });
 }
 
-CLAIM(attention.core.batch_independence) {
-  const Call call = something(check).call();
-  const Tensors all = check.run(call);
-  const Index b = check.pick("b", 0, call.size("B") - 1), h = check.pick("h", 0, call.size("H") - 1);
-  const Call one = alone(call, b, h);
-  const Tensors y = check.run(one);
-  if (!check.same_kernel()) {
-    check.accurate(call, all);
-    return check.accurate(one, y);
-  }
-  for (Index i = 0; i < call.size("Sq"); ++i) {
-    check.same_bits("L of a head run alone", lse_at(y, 0, 0, i), lse_at(all, b, h, i));
-    check.same_bits("O of a head run alone", row_at(y, 0, 0, i), row_at(all, b, h, i));
-  }
-}
+CLAIM(attention.core.batch_independence) { alone_is_the_same(check, something(check).call()); }
 
 CLAIM(attention.core.causal) { unseen_has_no_influence(check); }
 

@@ -94,6 +94,30 @@ void same_but(Check& check, const Tensors& y, const Tensors& expected,
       }
 }
 
+void heads_are_equal(Check& check, const Call& call, const Tensors& y) {
+  for_each_head(call, [&](Index b, Index h) {
+    for (Index i = 0; i < call.size("Sq"); ++i) {
+      check.same_bits("L of heads with the same query", lse_at(y, b, h, i), lse_at(y, b, 0, i));
+      check.same_bits("O of heads with the same query", row_at(y, b, h, i), row_at(y, b, 0, i));
+    }
+  });
+}
+
+void alone_is_the_same(Check& check, const Call& call) {
+  const Tensors all = check.run(call);
+  const Index b = check.pick("b", 0, call.size("B") - 1), h = check.pick("h", 0, call.size("H") - 1);
+  const Call one = alone(call, b, h);
+  const Tensors y = check.run(one);
+  if (!check.same_kernel()) {
+    check.accurate(call, all);
+    return check.accurate(one, y);
+  }
+  for (Index i = 0; i < call.size("Sq"); ++i) {
+    check.same_bits("L of a head run alone", lse_at(y, 0, 0, i), lse_at(all, b, h, i));
+    check.same_bits("O of a head run alone", row_at(y, 0, 0, i), row_at(all, b, h, i));
+  }
+}
+
 void empty_rows(Check& check) {
   if (check.c["B"] == 0) check.with("B", 1);
   if (check.c["Sq"] == 0) check.with("Sq", 2);

@@ -30,7 +30,13 @@ Call alone(const Call& call, Index b, Index h);
 void same_but(Check& check, const Tensors& y, const Tensors& expected,
               const std::function<bool(Index b, Index h, Index i)>& differs);
 
+/// All heads give the same bits.
+void heads_are_equal(Check& check, const Call& call, const Tensors& y);
+
 // ---- claims of many pages
+/// One head of one batch entry, drawn from the case, run alone gives what it gives among others: the same bits where
+/// the target declares so, within the bound otherwise.
+void alone_is_the_same(Check& check, const Call& call);
 /// O = 0 and L = -inf where nothing is seen (L = sink where it is included).
 void empty_rows(Check& check);
 /// NaN and Inf in keys and values that nobody sees change no bit.

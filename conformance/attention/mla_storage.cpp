@@ -170,13 +170,7 @@ CLAIM(attention.mla_storage.rope_shared) {
       x.data()[i] = call[name].at_flat(i / (H * width) * H * width + i % width);
     call.set(name, x);
   }
-  const Tensors y = check.run(call);
-  for_each_head(call, [&](Index b, Index h) {
-    for (Index i = 0; i < call.size("Sq"); ++i) {
-      check.same_bits("L of heads with the same query", lse_at(y, b, h, i), lse_at(y, b, 0, i));
-      check.same_bits("O of heads with the same query", row_at(y, b, h, i), row_at(y, b, 0, i));
-    }
-  });
+  heads_are_equal(check, call, check.run(call));
 }
 
 // ---- on: definition

@@ -57,21 +57,7 @@ CLAIM(attention.split_kv.accuracy) {
   check.accurate(call, check.run(call));
 }
 
-CLAIM(attention.split_kv.batch_variance) {
-  const Call call = decode(check).call();
-  const Tensors all = check.run(call);
-  const Index b = check.pick("b", 0, call.size("B") - 1), h = check.pick("h", 0, call.size("H") - 1);
-  const Call one = alone(call, b, h);
-  const Tensors y = check.run(one);
-  if (!check.same_kernel()) {
-    check.accurate(call, all);
-    return check.accurate(one, y);
-  }
-  for (Index i = 0; i < call.size("Sq"); ++i) {
-    check.same_bits("L of a request run alone", lse_at(y, 0, 0, i), lse_at(all, b, h, i));
-    check.same_bits("O of a request run alone", row_at(y, 0, 0, i), row_at(all, b, h, i));
-  }
-}
+CLAIM(attention.split_kv.batch_variance) { alone_is_the_same(check, decode(check).call()); }
 
 CLAIM(attention.split_kv.empty_row) { empty_rows(decode(check)); }
 

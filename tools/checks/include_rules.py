@@ -142,7 +142,7 @@ def check_ours(path, name, wing, allowed):
             return [("claim", f'"{name}": claims include the engine header, definitions, what claims share, and generated options')]
         if SUBJECT.fullmatch(path) and not (name in SUBJECT_HEADERS or generated or SUBJECT.fullmatch(name)):
             return [("subject", f'"{name}": a subject is independent of the definition: only the subject header')]
-        if OPINION.fullmatch(path) and not (name in VOCABULARY | OPINION_HEADERS or generated or name.startswith("reference/core/readings/")):
+        if OPINION.fullmatch(path) and not (name in VOCABULARY | OPINION_HEADERS or generated or OPINION.fullmatch(name) or name.startswith("reference/core/readings/")):
             return [("opinion", f'"{name}": a second opinion shares no code with the definition')]
     if allowed is None or to in allowed or name in FLOOR or (generated and wing in ("reference", "gpu", "distributed")):
         return []

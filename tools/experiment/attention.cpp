@@ -15,15 +15,6 @@ Row row_of(const char* output, const Format& f, const Matrix<Bound>& y) {
   return r;
 }
 
-Tally& tally_of(std::vector<Tally>& all, const std::string& op, const std::string& contract) {
-  for (Tally& t : all)
-    if (t.op == op && t.contract == contract) return t;
-  all.emplace_back();
-  all.back().op = op;
-  all.back().contract = contract;
-  return all.back();
-}
-
 /// A contract and what a style may declare beside it.
 std::vector<Contract> declared(const std::string& contract) {
   std::vector<Contract> all;

@@ -97,8 +97,6 @@ Judged judge_row(const Row& row, const Contract& c, Planted bug, double z, Tally
   return j;
 }
 
-namespace {
-
 Tally& tally_of(std::vector<Tally>& all, const std::string& op, const std::string& contract) {
   for (Tally& t : all)
     if (t.op == op && t.contract == contract) return t;
@@ -107,6 +105,9 @@ Tally& tally_of(std::vector<Tally>& all, const std::string& op, const std::strin
   all.back().contract = contract;
   return all.back();
 }
+
+namespace {
+
 Kill& kill_of(std::vector<Kill>& all, const std::string& op, const std::string& contract, Planted bug) {
   for (Kill& k : all)
     if (k.op == op && k.contract == contract && k.bug == name(bug)) return k;

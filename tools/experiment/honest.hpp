@@ -26,6 +26,9 @@ struct Tally {
   void add(const Tally& other);
 };
 
+/// The tally of an op under a contract: that of the list, or a new one.
+Tally& tally_of(std::vector<Tally>& all, const std::string& op, const std::string& contract);
+
 /// What became of one planted error under one contract.
 struct Kill {
   std::string op, contract, bug;

@@ -1,21 +1,8 @@
-#include "conformance/engine/claim.hpp"
+#include "conformance/attention/second_opinion/sight.hpp"
 
 // p_j = 1 / (exp(sink - s_j) + sum_k exp(s_k - s_j)): the differences of every pair of visible logits, no maximum; L as
 // s_top + ln(1 / p_top without the sink), from the entry with the largest logit.
 namespace assay {
-namespace {
-
-bool hidden(const Call& call, Index b, Index i, Index j) {
-  const Index Sq = call["q"].shape()[1], Sk = call["k"].shape()[1];
-  const Index t = call.option("causal") == 1 ? i : i + Sk - Sq;
-  const auto window = static_cast<Index>(call.option("window"));
-  if (call.option("causal") != 2 && j > t) return true;
-  if (window > 0 && j <= t - window) return true;
-  return call.inputs.has("mask") && call["mask"].at_flat((b * Sq + i) * Sk + j) == 0;
-}
-
-}  // namespace
-
 SECOND_OPINION(attention) {
   const Tensor<Wide> q = e.tensor("q"), k = e.tensor("k"), v = e.tensor("v");
   const Index B = q.shape()[0], Sq = q.shape()[1], H = q.shape()[2], d = q.shape()[3], Sk = k.shape()[1];

@@ -1,18 +1,9 @@
-#include "conformance/engine/claim.hpp"
+#include "conformance/attention/second_opinion/sight.hpp"
 
 // Pair by pair, without a matrix: dP - D as sum_c dO_c (v_c z / (1 - p) - O_c), the gradient of L_excl through the
 // factor e^(L_incl - L_excl), tanh as a quotient of exponentials, weights to base e.
 namespace assay {
 namespace {
-
-bool hidden(const Call& call, Index b, Index i, Index j) {
-  const Index Sq = call["q"].shape()[1], Sk = call["k"].shape()[1];
-  const Index t = call.option("causal") == 1 ? i : i + Sk - Sq;
-  const auto window = static_cast<Index>(call.option("window"));
-  if (call.option("causal") != 2 && j > t) return true;
-  if (window > 0 && j <= t - window) return true;
-  return call.inputs.has("mask") && call["mask"].at_flat((b * Sq + i) * Sk + j) == 0;
-}
 
 void add(const Tensor<Wide>& to, Index at, const Wide& x) { to.data()[at] = to.data()[at] + x; }
 
