@@ -18,7 +18,6 @@ DEMANDED = re.compile(r"CMakeLists\.txt|Makefile|[A-Z]+\.md|assayConfig\.cmake\.
 # Longer than LONGEST, each with the reason.
 LONG_BY_DESIGN = {
     "reference/core/vocabulary/words.hpp": "every word of the vocabulary, one line of meaning each",
-    "conformance/softmax/safe.cpp": "23 claims of one page",
 }
 RULES = "length name tab trailing newline".split()
 
