@@ -31,6 +31,7 @@ std::vector<std::byte> results(Communicator& c) {
   return all;
 }
 
+// One of the two tests runs, with a device or without.
 TEST(Nccl, TheSameBitsAsThreads) {
   if (devices() == 0) GTEST_SKIP() << "no CUDA device";
   std::vector<std::byte> threads, moved;
