@@ -62,7 +62,8 @@ struct Range {
   long long low, high;  // inclusive
 };
 
-/// A size of the op that is a product of sizes of the case: H = Hkv g.
+/// A size of the op that is a product of sizes of the case, options of whole numbers, and numbers: H = Hkv g,
+/// S = 2 ranks c.
 struct Product {
   std::string name;
   std::vector<std::string> of;

@@ -137,11 +137,20 @@ std::string Case::spell_options() const {
   return s;
 }
 
+std::int64_t Case::factor(const std::string& name) const {
+  if (name.find_first_not_of("0123456789") == std::string::npos) return std::stoll(name);
+  const std::int64_t value = (*this)[name];
+  for (const OptionSpec& o : space_->op().options) {
+    if (o.name == name) return static_cast<std::int64_t>(o.numbers[static_cast<std::size_t>(value)]);
+  }
+  return value;
+}
+
 std::int64_t Case::operator[](std::string_view axis) const {
   for (const Product& product : space_->page().cases.products) {
     if (product.name != axis) continue;
     std::int64_t value = 1;
-    for (const std::string& factor : product.of) value *= (*this)[factor];
+    for (const std::string& factor : product.of) value *= this->factor(factor);
     return value;
   }
   return values_[space_->find(axis)];

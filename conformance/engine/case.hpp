@@ -55,6 +55,8 @@ class Case {
   std::string spell_options() const;
 
  private:
+  /// What a product multiplies: a size, the number that an option has, or a number itself.
+  std::int64_t factor(const std::string& name) const;
   const Space* space_;
   std::vector<std::int64_t> values_;
 };

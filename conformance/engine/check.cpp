@@ -78,7 +78,13 @@ Tensors Check::run(const Call& call, const Layout& layout) {
           "the poison it held before the call", ""});
   }
   last_ = {call, answer.outputs};
+  sent_ = answer.sent;
   return answer.outputs;
+}
+
+const std::vector<std::int64_t>& Check::sent() const {
+  if (sent_.empty()) throw NotOffered{"counting what is sent"};
+  return sent_;
 }
 
 std::string Check::refusal(const Call& call) {

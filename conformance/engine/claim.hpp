@@ -50,6 +50,8 @@ class Check {
   // ---- on: target
   /// Asks the target; fails if it breaks, stops (not offered) if it does not offer the call.
   Tensors run(const Call& call, const Layout& layout = {});
+  /// The bytes that each rank sent in the last run; stops (not offered) if the target does not count them.
+  const std::vector<std::int64_t>& sent() const;
   /// Like run, but a refusal comes back as its text; "" if it was accepted.
   std::string refusal(const Call& call);
   Target& target() { return asked_ = true, asked_target(); }
@@ -133,6 +135,7 @@ class Check {
   long long suspects_ = 0;
   double lowest_ = infinity, highest_ = -infinity;
   std::optional<std::pair<Call, Tensors>> last_;
+  std::vector<std::int64_t> sent_;
 };
 
 using Property = void (*)(Check&);

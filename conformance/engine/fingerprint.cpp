@@ -130,7 +130,10 @@ std::string fingerprint(const std::vector<Observed>& all, double z) {
           possible = possible && exists(t, op, options) == seen.call.inputs.has(t.name);
         Call call = seen.call;
         call.options = options;
-        count += possible && accepted_as(seen, call, z);
+        try {
+          count += possible && accepted_as(seen, call, z);
+        } catch (const Error&) {  // the definition refuses these inputs under the other value
+        }
       }
       offer(count, fmt::format("option {}={} (declare it, or it is that bug)", op.options[o].name,
                                op.options[o].numeric() ? fmt::format("{}", value)

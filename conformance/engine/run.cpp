@@ -307,6 +307,7 @@ const Tier& tier(const std::string& name) {
 
 bool applies(const Claim& claim, const Target& target) {
   if (claim.spec->on == "definition") return target.name() == "reference";
+  if (claim.spec->on == "process") return target.is_group();
   return claim.spec->on == "target";
 }
 

@@ -128,7 +128,20 @@ std::unique_ptr<Target> planted(const std::string& name, const std::string& rest
   return std::make_unique<BuiltinTarget>(name, kind, op, bug, contract);
 }
 
+struct Registered {
+  std::string kind, form;
+  RegisterTarget::Make make;
+};
+std::vector<Registered>& registered() {
+  static std::vector<Registered> kinds;
+  return kinds;
+}
+
 }  // namespace
+
+RegisterTarget::RegisterTarget(const char* kind, const char* form, Make make) {
+  registered().push_back({kind, form, make});
+}
 
 std::unique_ptr<Target> make_target(const std::string& name) {
   const auto colon = name.find(':');
@@ -137,7 +150,13 @@ std::unique_ptr<Target> make_target(const std::string& name) {
   if (kind == "subject" && !rest.empty()) return std::make_unique<BuiltinTarget>(name, "subject", "", "", rest);
   if ((kind == "planted" || kind == "mutant") && !rest.empty()) return planted(name, rest, kind);
   if (kind == "plugin" && !rest.empty()) return plugin_target(name, rest);
-  throw Error("no such target", "reference, subject:CONTRACT, planted:OP.BUG[@CONTRACT], plugin:FILE.so or files:DIR",
+  std::string others;
+  for (const Registered& r : registered()) {
+    if (r.kind == kind && !rest.empty()) return r.make(name);
+    others += ", " + r.form;
+  }
+  throw Error("no such target",
+              "reference, subject:CONTRACT, planted:OP.BUG[@CONTRACT], plugin:FILE.so" + others + " or files:DIR",
               name);
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@ struct Layout {
   bool guard_before = false;  // the inaccessible page comes before each tensor instead of after it
   bool strided = false;       // rows further apart than they are long, garbage strides on sizes of 1
   bool other_poison = false;  // outputs are filled with another pattern before the call
+  std::uint32_t delays =
+      0;  // for a group of ranks: messages start late, by times drawn from this number; 0: they do not
 };
 
 /// What came back from a target.
@@ -28,6 +31,7 @@ struct Answer {
   Tensors outputs;
   std::vector<std::string> unwritten;   // outputs with an element that still holds the poison
   std::vector<std::string> bugs_asked;  // of a subject: the planted bugs whose switches it came by
+  std::vector<std::int64_t> sent;       // of a group of ranks that counts: the bytes that each rank sent to others
 };
 
 /// Something that can be asked to run an op.
@@ -48,11 +52,20 @@ class Target {
   virtual bool sees_memory() const = 0;
   /// Declares that an element's arithmetic does not depend on the sizes of the other dimensions (batch invariance).
   virtual bool same_kernel() const { return false; }
+  /// Whether it is a group of ranks that exchange messages: claims on: process are asked of those alone.
+  virtual bool is_group() const { return false; }
   virtual Answer run(const Call& call, const Layout& layout) = 0;
 };
 
 /// Makes the target a name on the command line means: "reference", "subject:bf16", "planted:softmax.finite_mask@fp32",
 /// "plugin:libonednn.so", ... Throws Error naming the forms.
 std::unique_ptr<Target> make_target(const std::string& name);
+
+/// A kind of target that is linked into the program beside the engine: `make(name)` for names KIND:REST.
+struct RegisterTarget {
+  using Make = std::unique_ptr<Target> (*)(const std::string& name);
+  /// `form`: how such names are written, "ranks:threads".
+  RegisterTarget(const char* kind, const char* form, Make make);
+};
 
 }  // namespace assay

@@ -91,7 +91,7 @@ class PluginTarget : public Target {
   }
 
  private:
-  static Answer lacks(const std::string& what) { return {Answer::Kind::unsupported, what, {}, {}, {}}; }
+  static Answer lacks(const std::string& what) { return {Answer::Kind::unsupported, what, {}, {}, {}, {}}; }
 
   /// The names in a capability file are those of the page.
   static void check_names(const OpOffer& offer) {

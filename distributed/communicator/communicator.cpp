@@ -23,7 +23,7 @@ void guarded(Transport& transport, F call) {
   }
 }
 
-Envelope envelope(Call call, View data) {
+Envelope envelope(RanksCall call, View data) {
   Envelope e;
   e.call = call;
   e.count = data.count;
@@ -31,7 +31,7 @@ Envelope envelope(Call call, View data) {
   return e;
 }
 
-Envelope envelope(Call call, View data, const Reduction& how) {
+Envelope envelope(RanksCall call, View data, const Reduction& how) {
   Envelope e = envelope(call, data);
   e.op = static_cast<std::int32_t>(how.op);
   e.order = static_cast<std::int32_t>(how.order);
@@ -109,7 +109,7 @@ void Communicator::exchange(const std::vector<Send>& sends, const std::vector<Re
     std::vector<Outgoing> out;
     std::vector<Incoming> in;
     const auto message = [](View data, int from, int to) {
-      Envelope e = envelope(Call::message, data);
+      Envelope e = envelope(RanksCall::message, data);
       e.from = from;
       e.to = to;
       return e;
@@ -144,7 +144,7 @@ void Communicator::send_recv(View out, int to, Buffer in, int from) { exchange({
 void Communicator::broadcast(Buffer data, int root) {
   guarded(transport_, [&] {
     require_rank("broadcast: root", root);
-    Envelope call = envelope(Call::broadcast, data);
+    Envelope call = envelope(RanksCall::broadcast, data);
     call.from = root;
     agree(call);
     call = step(call, 1, data.count);
@@ -199,7 +199,7 @@ void Communicator::all_gather(View mine, Buffer all) {
     require_count("all_gather", "what is written, one block for each rank", mine.count * size(), all.count);
     const Buffer block = all.part(mine.count * rank(), mine.count);
     require_apart("all_gather", all, mine, block.data);
-    const Envelope call = envelope(Call::all_gather, mine);
+    const Envelope call = envelope(RanksCall::all_gather, mine);
     agree(call);
     copy(mine, block);
     gather_chunks(call, all, mine.count);
@@ -211,7 +211,7 @@ void Communicator::all_reduce(View in, Buffer out, Reduction how) {
     require_format("all_reduce", in, out);
     require_count("all_reduce", "what is written", in.count, out.count);
     require_apart("all_reduce", in, out, in.data);
-    const Envelope call = envelope(Call::all_reduce, in, how);
+    const Envelope call = envelope(RanksCall::all_reduce, in, how);
     agree(call);
     const Index chunk = (in.count + size() - 1) / size();
     const Range mine = chunk_range(in.count, chunk, rank());
@@ -225,7 +225,7 @@ void Communicator::reduce_scatter(View in, Buffer mine, Reduction how) {
     require_format("reduce_scatter", in, mine);
     require_count("reduce_scatter", "what is read, one block for each rank", mine.count * size(), in.count);
     require_apart("reduce_scatter", in, mine, in.part(mine.count * rank(), mine.count).data);
-    const Envelope call = envelope(Call::reduce_scatter, mine, how);
+    const Envelope call = envelope(RanksCall::reduce_scatter, mine, how);
     agree(call);
     reduce_chunks(call, in, mine, mine.count, how);
   });
@@ -254,7 +254,7 @@ void Communicator::all_to_all(View in, Buffer out) {
       throw Error("all_to_all: what is read", "a multiple of " + std::to_string(size()) + " elements",
                   std::to_string(in.count));
     require_apart("all_to_all", in, out);
-    const Envelope call = envelope(Call::all_to_all, in);
+    const Envelope call = envelope(RanksCall::all_to_all, in);
     agree(call);
     const std::vector<Index> counts(at(size()), in.count / size());
     move_blocks(call, in, counts, out, counts);
@@ -274,7 +274,7 @@ void Communicator::all_to_all(View in, std::span<const Index> send_counts, Buffe
     require_counts("send counts", send_counts, in.count);
     require_counts("receive counts", receive_counts, out.count);
     require_apart("all_to_all", in, out);
-    Envelope call = envelope(Call::all_to_all, in);
+    Envelope call = envelope(RanksCall::all_to_all, in);
     call.count = -1;
     agree(call);
     move_blocks(call, in, send_counts, out, receive_counts);
@@ -284,7 +284,7 @@ void Communicator::all_to_all(View in, std::span<const Index> send_counts, Buffe
 void Communicator::barrier() {
   guarded(transport_, [&] {
     Envelope call;
-    call.call = Call::barrier;
+    call.call = RanksCall::barrier;
     agree(call);
   });
 }

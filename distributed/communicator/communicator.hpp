@@ -48,8 +48,8 @@ class Communicator {
   void broadcast(Buffer data, int root);
   /// y_r = x_0, x_1, .. one after another, each of the same count. `mine` may be block r of `all`.
   void all_gather(View mine, Buffer all);
-  /// y_r = x_0 op x_1 op .., the same bits on all ranks. `out` may be `in`. Order::ring has chunks of ceil(count / n)
-  /// elements, the last ones shorter or empty.
+  /// y_r = x_0 op x_1 op .., the same bits on all ranks. `out` may be `in`. CombineOrder::ring has chunks of ceil(count
+  /// / n) elements, the last ones shorter or empty.
   void all_reduce(View in, Buffer out, Reduction how = {});
   /// y_r = block r of x_0 op x_1 op ..; `in` has n blocks of the count of `mine`, which may be block r of `in`.
   void reduce_scatter(View in, Buffer mine, Reduction how = {});

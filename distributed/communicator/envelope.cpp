@@ -23,13 +23,14 @@ std::array<char, 16> format_name(const Format& f) {
 
 std::string describe(const Envelope& e) {
   std::string out(calls[static_cast<std::size_t>(e.call)]);
-  if (e.call == Call::barrier) return out;
+  if (e.call == RanksCall::barrier) return out;
   out += " of " + (e.count < 0 ? "unequal counts of" : std::to_string(e.count)) + " " + text(e.format);
-  if (e.call == Call::message) return out + " from rank " + std::to_string(e.from) + " to rank " + std::to_string(e.to);
-  if (e.call == Call::broadcast) return out + " from rank " + std::to_string(e.from);
+  if (e.call == RanksCall::message)
+    return out + " from rank " + std::to_string(e.from) + " to rank " + std::to_string(e.to);
+  if (e.call == RanksCall::broadcast) return out + " from rank " + std::to_string(e.from);
   if (e.op >= 0)
     out += ", " + std::string(name(static_cast<Op>(e.op))) + " in order " +
-           std::string(name(static_cast<Order>(e.order))) + ", accumulated in " + text(e.summed);
+           std::string(name(static_cast<CombineOrder>(e.order))) + ", accumulated in " + text(e.summed);
   if (e.part > 0) out += " (step " + std::to_string(e.part) + ")";
   return out;
 }

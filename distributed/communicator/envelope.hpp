@@ -10,7 +10,7 @@
 namespace assay {
 
 /// The calls of a communicator.
-enum class Call : std::int32_t {
+enum class RanksCall : std::int32_t {
   message,  ///< send and recv
   broadcast,
   all_gather,
@@ -24,7 +24,7 @@ enum class Call : std::int32_t {
 /// with each message and is compared where it arrives, which is how a mismatch becomes an error. All bytes count, so
 /// every field has a value in every call.
 struct Envelope {
-  Call call = Call::message;
+  RanksCall call = RanksCall::message;
   std::int32_t from = -1, to = -1;  ///< of a message; a broadcast has its root in `from`
   std::int32_t op = -1, order = -1;
   std::int32_t part = 0;                    ///< a step inside a collective call; 0 is the agreement before it

@@ -21,7 +21,7 @@ class InProcess {
   void fail(int rank, const std::string& why);
   /// This rank makes no more calls.
   void finish(int rank);
-  std::optional<Failure> failure() const { return failure_; }  ///< when all ranks have finished
+  std::optional<RankFailure> failure() const { return failure_; }  ///< when all ranks have finished
 
  private:
   struct Post {
@@ -54,7 +54,7 @@ class InProcess {
   std::mutex mutex_;
   std::vector<std::deque<Post*>> queues_;  // [n * n]
   std::deque<Rank> ranks_;                 // [n], not moved
-  std::optional<Failure> failure_;
+  std::optional<RankFailure> failure_;
 };
 
 /// One rank of it.

@@ -13,7 +13,7 @@ namespace assay {
 namespace {
 
 /// The text of the failure, "" if there was none.
-std::string run_body(MPI_Comm ranks, const std::function<void(Communicator&)>& body, const RunOptions& options) {
+std::string run_body(MPI_Comm ranks, const std::function<void(Communicator&)>& body, const RanksOptions& options) {
   MpiTransport transport(ranks, options.deadline);
   try {
     Communicator communicator(transport);
@@ -23,7 +23,7 @@ std::string run_body(MPI_Comm ranks, const std::function<void(Communicator&)>& b
   } catch (...) {
     transport.fail("an exception that is no std::exception");
   }
-  const std::optional<Failure> failure = transport.finish();
+  const std::optional<RankFailure> failure = transport.finish();
   return failure ? failure->text() : "";
 }
 
@@ -49,7 +49,7 @@ int MpiSession::size() const {
   return n;
 }
 
-void MpiSession::run(int n, const std::function<void(Communicator&)>& body, RunOptions options) {
+void MpiSession::run(int n, const std::function<void(Communicator&)>& body, RanksOptions options) {
   if (n < 1 || n > size())
     throw Error("ranks of an MPI run", "1 to " + std::to_string(size()) + " (mpirun -n)", std::to_string(n));
   MPI_Comm some = MPI_COMM_NULL;

@@ -19,7 +19,7 @@ class MpiSession {
   /// rank, and those from n on do nothing. MPI moves bytes; what is computed has the same bits as with run_ranks. A
   /// process that never gets here is not noticed by the deadline, which begins with the body.
   /// @throws Error, the same on every process, if a rank failed, naming it and why. Another run may follow.
-  void run(int n, const std::function<void(Communicator&)>& body, RunOptions options = {});
+  void run(int n, const std::function<void(Communicator&)>& body, RanksOptions options = {});
 };
 
 }  // namespace assay

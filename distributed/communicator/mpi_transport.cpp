@@ -187,7 +187,7 @@ void MpiTransport::read_notices() {
   }
 }
 
-std::optional<Failure> MpiTransport::finish() {
+std::optional<RankFailure> MpiTransport::finish() {
   const bool self_failed = failure_.has_value();
   tell_all(self_failed);
   Idle idle;

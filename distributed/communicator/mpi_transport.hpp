@@ -24,7 +24,7 @@ class MpiTransport : public Transport {
   void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override;
   void fail(const std::string& why) override;
   /// Waits until every rank's body has ended; then no message is under way. The failure, if any rank failed.
-  std::optional<Failure> finish();
+  std::optional<RankFailure> finish();
 
  private:
   struct Sending {
@@ -57,7 +57,7 @@ class MpiTransport : public Transport {
   std::list<std::vector<std::byte>> notice_;  // [n - 1], must outlive the requests
   std::vector<MPI_Request> notices_;
   std::vector<Peer> peers_;  // [n]
-  std::optional<Failure> failure_;
+  std::optional<RankFailure> failure_;
 };
 
 }  // namespace assay

@@ -105,7 +105,7 @@ class NcclTransport : public Transport {
   ncclUniqueId share_id() {
     ncclUniqueId id{};
     Envelope call;
-    call.call = Call::broadcast;
+    call.call = RanksCall::broadcast;
     call.from = 0;
     call.count = sizeof id;
     call.format = format_name(formats::uint8);
@@ -167,7 +167,7 @@ class NcclTransport : public Transport {
 
 }  // namespace
 
-std::function<void(Communicator&)> over_nccl(std::function<void(Communicator&)> body, RunOptions options) {
+std::function<void(Communicator&)> over_nccl(std::function<void(Communicator&)> body, RanksOptions options) {
   return [body = std::move(body), options](Communicator& started) {
     NcclTransport transport(started.transport(), options.deadline);
     transport.open();

@@ -13,6 +13,6 @@ namespace assay {
 /// device. Its test runs where there is one.
 /// @throws Error, in the run, if there is no device, or if CUDA or NCCL report an error. A device that stops in the
 /// middle is noticed at the deadline.
-std::function<void(Communicator&)> over_nccl(std::function<void(Communicator&)> body, RunOptions options = {});
+std::function<void(Communicator&)> over_nccl(std::function<void(Communicator&)> body, RanksOptions options = {});
 
 }  // namespace assay

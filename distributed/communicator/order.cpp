@@ -10,7 +10,8 @@
 namespace assay {
 namespace {
 
-constexpr std::array orders{Order::ascending, Order::ring, Order::balanced_tree, Order::doubling, Order::halving};
+constexpr std::array orders{CombineOrder::ascending, CombineOrder::ring, CombineOrder::balanced_tree,
+                            CombineOrder::doubling, CombineOrder::halving};
 constexpr std::array<std::string_view, 5> names{"ascending", "ring", "balanced_tree", "doubling", "halving"};
 
 /// Partners at distance 1, 2, 4, .. (doubling) or .., 4, 2, 1 (halving) among p = 2^k partial results.
@@ -38,29 +39,29 @@ std::vector<Merge> recursive(int n, bool doubling) {
 
 }  // namespace
 
-std::span<const Order> all_orders() { return orders; }
+std::span<const CombineOrder> all_orders() { return orders; }
 
-std::string_view name(Order order) { return names[static_cast<std::size_t>(order)]; }
+std::string_view name(CombineOrder order) { return names[static_cast<std::size_t>(order)]; }
 
-std::vector<Merge> merges(Order order, int n, int chunk) {
+std::vector<Merge> merges(CombineOrder order, int n, int chunk) {
   if (n < 1) throw Error("order of a reduction", "at least one rank", std::to_string(n));
   std::vector<Merge> nodes;
   switch (order) {
-    case Order::ascending:
+    case CombineOrder::ascending:
       for (int r = 1; r < n; ++r) nodes.push_back({0, r});
       break;
-    case Order::ring: {
+    case CombineOrder::ring: {
       const int first = (chunk + 1) % n;
       for (int k = 1; k < n; ++k) nodes.push_back({first, (first + k) % n});
       break;
     }
-    case Order::balanced_tree:
+    case CombineOrder::balanced_tree:
       for (int d = 1; d < n; d *= 2)
         for (int r = 0; r + d < n; r += 2 * d) nodes.push_back({r, r + d});
       break;
-    case Order::doubling:
-    case Order::halving:
-      return recursive(n, order == Order::doubling);
+    case CombineOrder::doubling:
+    case CombineOrder::halving:
+      return recursive(n, order == CombineOrder::doubling);
   }
   return nodes;
 }

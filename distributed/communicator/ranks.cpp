@@ -10,7 +10,7 @@
 
 namespace assay {
 
-void run_ranks(int n, const std::function<void(Communicator&)>& body, RunOptions options) {
+void run_ranks(int n, const std::function<void(Communicator&)>& body, RanksOptions options) {
   InProcess meeting(n, options.deadline);
   const auto run = [&](int rank) {
     InProcessTransport transport(meeting, rank);

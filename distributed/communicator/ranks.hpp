@@ -9,6 +9,6 @@ namespace assay {
 /// exchange memory with one copy, and nothing is buffered: a body that relies on buffering does not pass. When no rank
 /// can go on, that is an error at once, not at the deadline.
 /// @throws Error if a rank failed, naming it and why; the same that the other ranks' calls threw.
-void run_ranks(int n, const std::function<void(Communicator&)>& body, RunOptions options = {});
+void run_ranks(int n, const std::function<void(Communicator&)>& body, RanksOptions options = {});
 
 }  // namespace assay

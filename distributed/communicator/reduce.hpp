@@ -21,7 +21,7 @@ std::string_view name(Op op);
 /// A reduction over ranks: everything its bits depend on.
 struct Reduction {
   Op op = Op::sum;
-  Order order = Order::ascending;
+  CombineOrder order = CombineOrder::ascending;
   /// The format that every inner node of the tree rounds to (nearest even). The result is rounded once more, to the
   /// format of the elements. Null: fp32 for floats of fewer than 32 bits, the format of the elements otherwise. The
   /// format of the elements itself is what a ring does that sends partial sums in the wire type.

@@ -40,13 +40,13 @@ class Transport {
 };
 
 /// A rank that failed, and why.
-struct Failure {
+struct RankFailure {
   int rank;
   std::string why;
   std::string text() const { return "rank " + std::to_string(rank) + " failed: " + why; }
 };
 
-struct RunOptions {
+struct RanksOptions {
   /// How long one call waits for other ranks. Longer than the longest computation between two calls.
   std::chrono::milliseconds deadline{30'000};
 };

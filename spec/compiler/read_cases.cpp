@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <set>
@@ -40,6 +41,15 @@ const Range* find(const std::vector<Range>& ranges, const std::string& name) {
   for (const Range& range : ranges)
     if (range.name == name) return &range;
   return nullptr;
+}
+
+// An option whose numbers can be sizes.
+bool counts(const OpSpec& op, const std::string& name) {
+  for (const OptionSpec& option : op.options)
+    if (option.name == name)
+      return option.numeric() && std::all_of(option.numbers.begin(), option.numbers.end(),
+                                             [](double x) { return x >= 0 && x == static_cast<long long>(x); });
+  return false;
 }
 
 bool parse(const std::string& text, long long& value) {
@@ -152,8 +162,9 @@ std::string wrong_in_names(const CaseSpec& cases, const OpSpec& op) {
   for (const Range& range : cases.sizes) known.push_back(range.name);
   for (const Product& product : cases.products) {
     for (const std::string& factor : product.of)
-      if (!find(cases.sizes, factor))
-        return "factor " + quoted(factor) + " of product " + quoted(product.name) + " is not in cases.sizes";
+      if (!find(cases.sizes, factor) && !counts(op, factor) && !(is_integer(factor) && factor[0] != '-'))
+        return "factor " + quoted(factor) + " of product " + quoted(product.name) +
+               " is not in cases.sizes, nor an option of whole numbers, nor a number";
     known.push_back(product.name);
   }
   for (const TensorSpec& input : op.inputs)

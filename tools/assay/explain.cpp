@@ -40,6 +40,7 @@ void add_list(CLI::App& app) {
         {"planted:all", "every planted bug where its page says that it dies; exits 0 when all do"},
         {"mutant:OP.NUMBER[@CONTRACT]", "a subject with one mechanical mutation"},
         {"plugin:FILE.so", "a kernel library behind assay/plugin.h, with its capability file FILE.yaml beside it"},
+        {"ranks:threads", "a group of ranks on threads of this process: claims on: process, of sharded ops"},
         {"files:DIR", "outputs that someone else computed"}};
     if (*json)
       fmt::print("{}\n", spec::list_json(*what, targets).dump(2));

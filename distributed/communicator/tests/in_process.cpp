@@ -5,7 +5,7 @@
 
 namespace assay::testing {
 
-void on_ranks(int n, const Body& body, RunOptions options) { run_ranks(n, body, options); }
+void on_ranks(int n, const Body& body, RanksOptions options) { run_ranks(n, body, options); }
 
 std::vector<int> rank_counts() { return {1, 2, 3, 4, 5, 7, 8}; }
 

@@ -22,7 +22,7 @@ TEST(InProcess, ADeadlockIsNamedAtOnce) {
 TEST(InProcess, ManyRanks) {
   run_ranks(33, [](Communicator& c) {
     std::vector<std::int64_t> x{c.rank()};
-    c.all_reduce(x, x, {Op::sum, Order::halving});
+    c.all_reduce(x, x, {Op::sum, CombineOrder::halving});
     EXPECT_EQ(33 * 32 / 2, x[0]);
   });
 }

@@ -64,17 +64,17 @@ TEST(Misuse, AnotherArgumentOnOneRank) {
       {"max in order ring",
        [](Communicator& c) {
          Doubles x(8), y(2);
-         c.reduce_scatter(x, y, {c.rank() == 2 ? Op::max : Op::sum, Order::ring});
+         c.reduce_scatter(x, y, {c.rank() == 2 ? Op::max : Op::sum, CombineOrder::ring});
        }},
       {"sum in order halving",
        [](Communicator& c) {
          Doubles x(8);
-         c.all_reduce(x, x, {Op::sum, c.rank() == 0 ? Order::halving : Order::doubling});
+         c.all_reduce(x, x, {Op::sum, c.rank() == 0 ? CombineOrder::halving : CombineOrder::doubling});
        }},
       {"accumulated in fp64",
        [](Communicator& c) {
          std::vector<float> x(8);
-         c.all_reduce(x, x, {Op::sum, Order::ring, c.rank() == 3 ? &formats::fp64 : nullptr});
+         c.all_reduce(x, x, {Op::sum, CombineOrder::ring, c.rank() == 3 ? &formats::fp64 : nullptr});
        }},
       {"message of 2 fp64 from rank 1 to rank 0",  // in a collective call
        [](Communicator& c) {

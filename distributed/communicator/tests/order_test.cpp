@@ -17,7 +17,7 @@ std::string join(std::string a, std::string b) {
   return "(" + a + b + ")";
 }
 
-std::string tree(Order order, int n, int chunk) {
+std::string tree(CombineOrder order, int n, int chunk) {
   std::vector<std::string> x;
   for (int r = 0; r < n; ++r) x.push_back(std::string(1, static_cast<char>('a' + r)));
   const std::vector<Merge> nodes = merges(order, n, chunk);
@@ -27,8 +27,8 @@ std::string tree(Order order, int n, int chunk) {
   return nodes.empty() ? x[0] : x[static_cast<std::size_t>(nodes.back().into)];
 }
 
-TEST(Order, IsThatOfTheAlgorithm) {
-  for (const Order order : all_orders())
+TEST(CombineOrder, IsThatOfTheAlgorithm) {
+  for (const CombineOrder order : all_orders())
     for (int n = 1; n <= 17; ++n)
       for (int chunk = 0; chunk < n; ++chunk) {
         std::vector<std::string> x;
@@ -39,33 +39,33 @@ TEST(Order, IsThatOfTheAlgorithm) {
       }
 }
 
-TEST(Order, SmallTreesByHand) {
-  EXPECT_EQ("(((ab)c)d)", tree(Order::ascending, 4, 2));
-  EXPECT_EQ("(((cd)a)b)", tree(Order::ring, 4, 1));  // chunk 1 starts at rank 2 and ends at rank 1
-  EXPECT_EQ("((ab)(cd))", tree(Order::balanced_tree, 4, 0));
-  EXPECT_EQ("((ab)(cd))", tree(Order::doubling, 4, 0));
-  EXPECT_EQ("((ac)(bd))", tree(Order::halving, 4, 0));
-  EXPECT_EQ("(((ab)(cd))e)", tree(Order::balanced_tree, 5, 0));
-  EXPECT_EQ("(((ab)c)(de))", tree(Order::doubling, 5, 0));
-  EXPECT_EQ("(((ab)d)(ce))", tree(Order::halving, 5, 0));
+TEST(CombineOrder, SmallTreesByHand) {
+  EXPECT_EQ("(((ab)c)d)", tree(CombineOrder::ascending, 4, 2));
+  EXPECT_EQ("(((cd)a)b)", tree(CombineOrder::ring, 4, 1));  // chunk 1 starts at rank 2 and ends at rank 1
+  EXPECT_EQ("((ab)(cd))", tree(CombineOrder::balanced_tree, 4, 0));
+  EXPECT_EQ("((ab)(cd))", tree(CombineOrder::doubling, 4, 0));
+  EXPECT_EQ("((ac)(bd))", tree(CombineOrder::halving, 4, 0));
+  EXPECT_EQ("(((ab)(cd))e)", tree(CombineOrder::balanced_tree, 5, 0));
+  EXPECT_EQ("(((ab)c)(de))", tree(CombineOrder::doubling, 5, 0));
+  EXPECT_EQ("(((ab)d)(ce))", tree(CombineOrder::halving, 5, 0));
 }
 
-TEST(Order, AllFiveDifferWhereTheyCan) {
+TEST(CombineOrder, AllFiveDifferWhereTheyCan) {
   std::set<std::string> trees;
-  for (const Order order : all_orders()) trees.insert(tree(order, 5, 2));
+  for (const CombineOrder order : all_orders()) trees.insert(tree(order, 5, 2));
   EXPECT_EQ(all_orders().size(), trees.size());
 }
 
-TEST(Order, Depth) {
+TEST(CombineOrder, Depth) {
   EXPECT_EQ(0, depth({}, 1));
-  EXPECT_EQ(6, depth(merges(Order::ascending, 7, 0), 7));
-  EXPECT_EQ(6, depth(merges(Order::ring, 7, 3), 7));
-  EXPECT_EQ(3, depth(merges(Order::balanced_tree, 7, 0), 7));
-  EXPECT_EQ(3, depth(merges(Order::doubling, 8, 0), 8));
-  EXPECT_EQ(3, depth(merges(Order::halving, 6, 0), 6));
+  EXPECT_EQ(6, depth(merges(CombineOrder::ascending, 7, 0), 7));
+  EXPECT_EQ(6, depth(merges(CombineOrder::ring, 7, 3), 7));
+  EXPECT_EQ(3, depth(merges(CombineOrder::balanced_tree, 7, 0), 7));
+  EXPECT_EQ(3, depth(merges(CombineOrder::doubling, 8, 0), 8));
+  EXPECT_EQ(3, depth(merges(CombineOrder::halving, 6, 0), 6));
 }
 
-TEST(Order, OfNoRanksIsRefused) { EXPECT_THROW(merges(Order::ring, 0, 0), Error); }
+TEST(CombineOrder, OfNoRanksIsRefused) { EXPECT_THROW(merges(CombineOrder::ring, 0, 0), Error); }
 
 }  // namespace
 }  // namespace assay

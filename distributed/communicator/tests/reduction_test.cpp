@@ -84,7 +84,7 @@ void expect_own_arithmetic() {
         return static_cast<T>(std::is_integral_v<T> ? v * 3 : v / 3);
       };
       for (const Op op : ops)
-        for (const Order order : all_orders())
+        for (const CombineOrder order : all_orders())
           expect_reductions<T>(c, {op, order}, x, [&](Index i, int chunk) {
             std::vector<T> all;
             for (int r = 0; r < n; ++r) all.push_back(x(r, i));
@@ -102,12 +102,12 @@ TEST(Reduction, IntegersWrap) {
     on_ranks(n, [n](Communicator& c) {
       std::vector<std::int32_t> x{std::numeric_limits<std::int32_t>::max(), 0x10001, -7 - c.rank(), c.rank()}, sum(4),
           prod(4);
-      c.all_reduce(x, sum, {Op::sum, Order::ring});
-      c.all_reduce(x, prod, {Op::prod, Order::halving});
+      c.all_reduce(x, sum, {Op::sum, CombineOrder::ring});
+      c.all_reduce(x, prod, {Op::prod, CombineOrder::halving});
       const std::vector<std::int32_t> both_signs{c.rank() - 2};
       std::vector<std::int32_t> most(1), least(1);
-      c.all_reduce(both_signs, most, {Op::max, Order::halving});
-      c.all_reduce(both_signs, least, {Op::min, Order::doubling});
+      c.all_reduce(both_signs, most, {Op::max, CombineOrder::halving});
+      c.all_reduce(both_signs, least, {Op::min, CombineOrder::doubling});
       EXPECT_EQ(n - 3, most[0]);
       EXPECT_EQ(-2, least[0]);
       std::uint32_t s = 0, p = 1, q = 1;
@@ -128,7 +128,7 @@ TEST(Reduction, CodesAccumulateInTheFormatStated) {
     on_ranks(n, [n](Communicator& c) {
       for (const Format* f : {&formats::bf16, &formats::fp16})
         for (const Format* acc : {&formats::fp32, f, static_cast<const Format*>(nullptr)})
-          for (const Order order : all_orders()) {
+          for (const CombineOrder order : all_orders()) {
             const auto code = [f](int r, Index i) {
               return static_cast<std::uint16_t>(encode(*f, value_in(*f, r, i), Round::nearest_even));
             };
@@ -154,7 +154,7 @@ TEST(Reduction, TheAccumulatorIsSeen) {
   for (const int n : rank_counts())
     on_ranks(n, [n](Communicator& c) {
       std::vector<std::uint16_t> x{c.rank() == 0 ? std::uint16_t{0x4380} : std::uint16_t{0x3F80}}, narrow(1), wide(1);
-      c.all_reduce({x, formats::bf16}, {narrow, formats::bf16}, {Op::sum, Order::ascending, &formats::bf16});
+      c.all_reduce({x, formats::bf16}, {narrow, formats::bf16}, {Op::sum, CombineOrder::ascending, &formats::bf16});
       c.all_reduce({x, formats::bf16}, {wide, formats::bf16});
       EXPECT_EQ(0x4380, narrow[0]);
       EXPECT_EQ(encode(formats::bf16, 255.0 + n, Round::nearest_even), wide[0]);
@@ -168,7 +168,7 @@ TEST(Reduction, NaNIsOneValueAndZerosHaveAnOrder) {
       const double nan = std::bit_cast<double>(0xFFF8000000000123 + static_cast<std::uint64_t>(c.rank()));
       const double inf = std::numeric_limits<double>::infinity();
       const bool last = c.rank() == n - 1;
-      for (const Order order : all_orders())
+      for (const CombineOrder order : all_orders())
         for (const Op op : ops) {
           // NaNs of several payloads; +0 on one rank only; Inf - Inf or Inf * Inf
           const std::vector<double> x{nan, last ? 0.0 : -0.0, last ? -inf : inf};
@@ -195,7 +195,7 @@ TEST(Reduction, AllRanksHoldTheSameBitsAndOrdersDiffer) {
     on_ranks(n, [n](Communicator& c) {
       constexpr Index count = 50;
       std::vector<std::vector<float>> results;
-      for (const Order order : all_orders()) {
+      for (const CombineOrder order : all_orders()) {
         std::vector<float> x, y(count), all(static_cast<std::size_t>(count * n));
         for (Index i = 0; i < count; ++i) x.push_back(value(c.rank(), i));
         c.all_reduce(x, y, {Op::sum, order});
@@ -220,10 +220,10 @@ TEST(Reduction, WhatCannotBeReducedIsRefused) {
     };
     refused("expected floats, int32 or int64", [b](Communicator& c) mutable { c.all_reduce(b, b); });
     refused("expected a format that holds its values, found bf16", [x](Communicator& c) mutable {
-      c.all_reduce(x, x, {Op::sum, Order::ring, &formats::bf16});
+      c.all_reduce(x, x, {Op::sum, CombineOrder::ring, &formats::bf16});
     });
     refused("expected int32, found fp64", [k](Communicator& c) mutable {
-      c.all_reduce(k, k, {Op::sum, Order::ring, &formats::fp64});
+      c.all_reduce(k, k, {Op::sum, CombineOrder::ring, &formats::fp64});
     });
   }
 }

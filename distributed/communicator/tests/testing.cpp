@@ -5,7 +5,7 @@
 
 namespace assay::testing {
 
-std::vector<std::string> errors(int n, const Body& body, RunOptions options) {
+std::vector<std::string> errors(int n, const Body& body, RanksOptions options) {
   std::vector<std::string> told(static_cast<std::size_t>(n));
   const auto start = std::chrono::steady_clock::now();
   std::string whole;

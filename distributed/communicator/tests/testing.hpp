@@ -14,7 +14,7 @@ namespace assay::testing {
 using Body = std::function<void(Communicator&)>;
 
 /// Runs the body on n ranks. What it EXPECTs is checked on each rank.
-void on_ranks(int n, const Body& body, RunOptions options = {});
+void on_ranks(int n, const Body& body, RanksOptions options = {});
 /// The numbers of ranks to test with: 1, powers of two and others.
 std::vector<int> rank_counts();
 /// Of ranks 0 .. n-1, those of this process.
@@ -22,7 +22,7 @@ std::vector<int> ranks_here(int n);
 
 /// Runs a body that must fail. What each rank of this process is told: what its body threw or, if it threw nothing,
 /// what the run threw. Expects that this does not take until the default deadline.
-std::vector<std::string> errors(int n, const Body& body, RunOptions options = {});
+std::vector<std::string> errors(int n, const Body& body, RanksOptions options = {});
 /// Whether each contains one of `texts`, and there is one for each rank here.
 ::testing::AssertionResult all_say(int n, const std::vector<std::string>& errors,
                                    const std::vector<std::string>& texts);

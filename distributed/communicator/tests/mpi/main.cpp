@@ -9,7 +9,7 @@ namespace {
 std::optional<MpiSession> session;
 }
 
-void on_ranks(int n, const Body& body, RunOptions options) { session->run(n, body, options); }
+void on_ranks(int n, const Body& body, RanksOptions options) { session->run(n, body, options); }
 
 std::vector<int> rank_counts() {
   std::vector<int> counts;

@@ -15,7 +15,7 @@ std::vector<std::byte> all_results(Communicator& c) {
   for (const Format* f : testing::carried_formats()) {
     if (f->name == formats::uint8.name) continue;
     for (const Op op : {Op::sum, Op::prod, Op::max, Op::min})
-      for (const Order order : all_orders()) {
+      for (const CombineOrder order : all_orders()) {
         std::vector<std::byte> x = testing::pattern(c.rank(), count, *f);
         const Buffer b(x.data(), count, *f);
         c.all_reduce(b, b, {op, order});

@@ -25,7 +25,7 @@ std::vector<std::byte> results(Communicator& c) {
       const Buffer in(x.data(), count, *f), out(y.data(), count, *f);
       c.send_recv(in, right, out, left);
       EXPECT_EQ(testing::pattern(left, count, *f), y);
-      if (f->name != formats::uint8.name) c.all_reduce(in, in, {Op::sum, Order::ring});
+      if (f->name != formats::uint8.name) c.all_reduce(in, in, {Op::sum, CombineOrder::ring});
       all.insert(all.end(), x.begin(), x.end());
     }
   return all;
