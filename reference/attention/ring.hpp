@@ -1,17 +1,8 @@
 #pragma once
-#include <vector>
-
 #include "reference/attention/core.hpp"
-#include "spec/attention/ring.hpp"
+#include "reference/attention/ring_schedules.hpp"
 
 namespace assay {
-
-/// The tokens of each rank: a partition of 0 .. S-1, in the order in which the rank holds them.
-using Tokens = std::vector<std::vector<Index>>;
-
-/// The shards of a sequence of S tokens (spec/attention/ring.md). Throws Error unless S is a multiple of the ranks, of
-/// twice the ranks with zigzag.
-Tokens shards(AttentionRingOptions::Schedule schedule, Index S, Index ranks);
 
 /// The rank whose keys and values rank r of R holds at step n.
 Index ring_source(Index r, Index n, Index R, Index start);

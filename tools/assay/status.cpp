@@ -28,6 +28,16 @@ void note_claims(const std::string& name, const RunOptions& options, spec::Facts
   }
 }
 
+/// Whether the program was built with groups of ranks: the engine knows of none by itself.
+bool distributed_is_built() {
+  try {
+    make_target("ranks:threads");
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 /// The concepts with golden vectors below the folder this runs in, if that is the root of the project: what `assay
 /// vectors generate` has just written is not in the list that was compiled in.
 std::optional<std::set<std::string>> vectors_on_disk() {
@@ -63,6 +73,7 @@ spec::Facts gather(bool run) {
   options.fingerprints = false;
   note_claims("reference", options, facts);
   note_claims("subject:fp32", options, facts);
+  if (distributed_is_built()) note_claims("ranks:threads", options, facts);
   std::map<std::string, bool> alive;
   options.tier_of = tier("default");
   for (const Kill& k : run_planted("*", options, [](const Kill&) {})) alive[k.op + "." + k.bug] |= !k.dead;
