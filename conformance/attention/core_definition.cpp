@@ -93,7 +93,8 @@ CLAIM(attention.core.cost) {
     for (Index j = 0; j < Sq + off; ++j) pairs += keep(i, j);
   check.require(pairs == Sq * off + Sq * (Sq + 1) / 2, "pairs of bottom-right causal attention", pairs);
   // 2 (d + dv) operations a pair: counted where every pair is seen. One multiplication a pair more is the scale.
-  const Head h = head_of(check.with("causal", "none").with("window", 0).with("mask", "none").with("bias", "none"));
+  const Head h = head_of(
+      check.with("causal", "none").with("window", 0).with("mask", "none").with("bias", "none").with("softcap", 0));
   const auto counted = [](const Matrix<Bound>& x) {
     Matrix<Count> y(x.rows(), x.cols());
     for (Index r = 0; r < x.rows(); ++r)
@@ -116,7 +117,7 @@ CLAIM(attention.core.delta) {
 }
 
 CLAIM(attention.core.key_shift) {
-  const Head h = head_of(check);
+  const Head h = head_of(check.with("softcap", 0));
   Head moved = h;
   const Vector<Bound> w = steps(h.k.cols());
   moved.k = add_cols(h.k, w);

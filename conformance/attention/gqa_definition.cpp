@@ -132,7 +132,12 @@ CLAIM(attention.gqa.cyclic) {
 CLAIM(attention.gqa.intensity) {
   // Counted: the multiplications of one decoded token, 2 FLOPs each; the factor of a logit is not work on K or V.
   const Call call = [&] {
-    check.with("Sq", 1).with("causal", "none").with("window", 0).with("mask", "none").with("bias", "none");
+    check.with("Sq", 1)
+        .with("causal", "none")
+        .with("window", 0)
+        .with("mask", "none")
+        .with("bias", "none")
+        .with("softcap", 0);
     if (check.c["d"] > 8) check.with("d", 8);
     return check.with("dv", check.c["d"]), case_of(check);
   }();

@@ -1,5 +1,6 @@
 #include "reference/attention/core.hpp"
 
+#include "reference/attention/softcap.hpp"
 #include "reference/core/lift.hpp"
 
 namespace assay {
@@ -38,9 +39,9 @@ Vector<T> attention_scale(Index n, Index d, double given) {
 
 template <class T>
 Matrix<T> attention_logits(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& bias, const AttentionOptions& opt) {
-  //  s_ij = scale q_i k_j + bias_ij
-  const Vector<T> scale = attention_scale<T>(q.rows(), q.cols(), opt.scale);  // [Sq]
-  const Matrix<T> s = scale_rows(matmul(q, transpose(k)), scale);             // [Sq, Sk]
+  //  s_ij = cap(scale q_i k_j) + bias_ij      cap(x) = C tanh(x / C)
+  const Vector<T> scale = attention_scale<T>(q.rows(), q.cols(), opt.scale);             // [Sq]
+  const Matrix<T> s = softcap(scale_rows(matmul(q, transpose(k)), scale), opt.softcap);  // [Sq, Sk]
   return bias.data() == nullptr ? s : s + bias;
 }
 
@@ -76,7 +77,9 @@ AttentionVjp<T> attention_vjp_of_logits(const Matrix<T>& q, const Matrix<T>& k, 
   const auto scaled = [&](const Matrix<T>& x) {
     return scale_rows(x, attention_scale<T>(x.rows(), q.cols(), opt.scale));
   };
-  return {scaled(matmul(ds, k)), scaled(matmul(transpose(ds), q)), matmul(transpose(p), d_o), ds};
+  //  dx_ij = dS_ij (1 - (s'_ij / C)^2)      in place of dS_ij where there is a cap
+  const Matrix<T> dx = opt.softcap == 0 ? ds : softcap_vjp(ds, attention_logits(q, k, Matrix<T>(), opt), opt.softcap);
+  return {scaled(matmul(dx, k)), scaled(matmul(transpose(dx), q)), matmul(transpose(p), d_o), ds};
 }
 
 template <class T>
@@ -108,6 +111,8 @@ AttentionOutputs<T> attention(const AttentionInputs<T>& in, const AttentionOptio
   kv_head(0, H, Hkv);  // refuses heads that cannot be grouped, also where there is nothing to do
   const AttentionOutputs<T> out{Tensor<T>::uninitialised({B, Sq, H, dv}), Tensor<T>::uninitialised({B, H, Sq})};
   visible(0, 0, Sq, Sk, opt);
+  if (!(opt.softcap >= 0))
+    throw Error("attention: no such softcap", "0 (off) or positive", std::to_string(opt.softcap));
   const Tensor<T> qh = swap_dims(in.q, 1, 2), kh = swap_dims(in.k, 1, 2), vh = swap_dims(in.v, 1, 2);
   const Tensor<T> oh = swap_dims(out.o, 1, 2);
   lift({B, H}, Sq, 64, [&](const Shape& at, Index first, Index last) {

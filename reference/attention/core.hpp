@@ -31,7 +31,7 @@ Attention<T> attention(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& 
 template <class T>
 Vector<T> attention_scale(Index n, Index d, double given);
 
-/// The logits s_ij = scale q_i k_j + bias_ij of it.
+/// The logits s_ij = cap(scale q_i k_j) + bias_ij of it (softcap.hpp).
 template <class T>
 Matrix<T> attention_logits(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& bias, const AttentionOptions& opt);
 

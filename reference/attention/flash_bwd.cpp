@@ -5,18 +5,6 @@ namespace {
 
 using Options = AttentionBackwardOptions;
 
-/// tanh(x) = 1 - 2 / (exp(2 x) + 1)
-template <class T>
-Matrix<T> tanh_of(const Matrix<T>& x) {
-  Matrix<T> t(x.rows(), x.cols());
-  const Vector<T> one = full<T>(x.cols(), 1), two = full<T>(x.cols(), 2);
-  for (Index i = 0; i < x.rows(); ++i) {
-    const Vector<T> row = one - two / (exp(2.0 * x.row(i)) + one);
-    for (Index j = 0; j < x.cols(); ++j) t(i, j) = row[j];
-  }
-  return t;
-}
-
 /// x_ij = scale q_i k_j
 template <class T>
 Matrix<T> products(const AttentionStack<T>& x, const Options& opt) {
@@ -27,7 +15,7 @@ Matrix<T> products(const AttentionStack<T>& x, const Options& opt) {
 template <class T>
 Matrix<T> capped(const AttentionStack<T>& x, const Options& opt) {
   const Index n = x.q.rows();
-  return tanh_of(div_rows(products(x, opt), full<T>(n, opt.softcap)));  // [n, Sk]
+  return tanh(div_rows(products(x, opt), full<T>(n, opt.softcap)));  // [n, Sk]
 }
 
 template <class T>

@@ -150,6 +150,8 @@ void set_field(Contract& c, Given& given, std::string_view key, std::string_view
     c.log_ulp = number(key, value);
   else if (key == "rsqrt")
     c.rsqrt_ulp = number(key, value);
+  else if (key == "tanh")
+    c.tanh_ulp = number(key, value);
   else if (key == "round")
     c.out_round = pick(kRounds, key, value);
   else if (key == "p_scale")
@@ -165,10 +167,11 @@ void set_field(Contract& c, Given& given, std::string_view key, std::string_view
   else if (key == "split_min")
     c.split_min = keys(key, value);
   else
-    throw Error("contract: field",
-                "one of in, acc, out, p, s, partial, cast, kind, order, exp, log, rsqrt, round, p_scale, l, exponent, "
-                "tile, splits, split_min",
-                std::string(key));
+    throw Error(
+        "contract: field",
+        "one of in, acc, out, p, s, partial, cast, kind, order, exp, log, rsqrt, tanh, round, p_scale, l, exponent, "
+        "tile, splits, split_min",
+        std::string(key));
 }
 
 }  // namespace
@@ -187,6 +190,7 @@ std::string Contract::spell() const {
   if (exp_ulp != d.exp_ulp) text += " exp=" + shortest(exp_ulp);
   if (log_ulp != d.log_ulp) text += " log=" + shortest(log_ulp);
   if (rsqrt_ulp != d.rsqrt_ulp) text += " rsqrt=" + shortest(rsqrt_ulp);
+  if (tanh_ulp != d.tanh_ulp) text += " tanh=" + shortest(tanh_ulp);
   if (out_round != d.out_round) text += " round=" + std::string(name_of(kRounds, out_round));
   if (p_scale != d.p_scale) text += " p_scale=" + std::string(name_of(kPScales, p_scale));
   if (l != d.l) text += " l=" + std::string(name_of(kRowSums, l));

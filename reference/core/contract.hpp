@@ -45,8 +45,8 @@ struct Contract {
   Accumulate kind = Accumulate::nearest;
   int mma_f = 24, mma_k0 = 8;  // with kind mma
   Order order = Order::oblivious;
-  double exp_ulp = 2.5, log_ulp = 2.5,
-         rsqrt_ulp = 2.0;  // errors of the accumulator's elementary functions, in its ulps (2u)
+  double exp_ulp = 2.5, log_ulp = 2.5, rsqrt_ulp = 2.0,
+         tanh_ulp = 2.5;  // errors of the accumulator's elementary functions, in its ulps (2u)
   Round out_round = Round::nearest_even;
   PScale p_scale = PScale::unnormalised;
   RowSum l = RowSum::unrounded;

@@ -40,6 +40,7 @@ detail::BoundModel::BoundModel(const Contract& c, double limit)
       exp_error(c.exp_ulp * 2 * u),
       log_error(c.log_ulp * 2 * u),
       rsqrt_error(c.rsqrt_ulp * 2 * u),
+      tanh_error(c.tanh_ulp * 2 * u),
       min_normal(c.acc->min_normal()),
       half_step(c.acc->min_subnormal() / 2),
       max(c.acc->max_finite()),

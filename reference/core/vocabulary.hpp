@@ -74,6 +74,8 @@ Vector<T> exp(const Vector<T>& x);
 template <class T>
 Matrix<T> exp2(const Matrix<T>& x);
 template <class T>
+Matrix<T> tanh(const Matrix<T>& x);
+template <class T>
 Vector<T> log(const Vector<T>& x);
 template <class T>
 Vector<T> sqrt(const Vector<T>& x);

@@ -8,7 +8,7 @@ SECOND_OPINION(attention) {
   const Index B = q.shape()[0], Sq = q.shape()[1], H = q.shape()[2], d = q.shape()[3], Sk = k.shape()[1];
   const Index Hkv = k.shape()[2], dv = v.shape()[3], group = H / Hkv;
   const Wide width(static_cast<double>(d));
-  const double given = e.call.option("scale");
+  const double given = e.call.option("scale"), cap = e.call.option("softcap");
   const Tensor<Wide> o({B, Sq, H, dv}, Wide(0)), lse({B, H, Sq}, Wide(-infinity));
   for (Index b = 0; b < B; ++b)
     for (Index h = 0; h < H; ++h)
@@ -21,6 +21,7 @@ SECOND_OPINION(attention) {
           for (Index c = d; c-- > 0;)
             dot = dot + q.at_flat(((b * Sq + i) * H + h) * d + c) * k.at_flat(((b * Sk + j) * Hkv + h / group) * d + c);
           Wide logit = given == 0 ? dot / sqrt(width) : dot * Wide(given);
+          if (cap != 0) logit = Wide(cap) * (Wide(1) - Wide(2) / (exp(Wide(2) * logit / Wide(cap)) + Wide(1)));
           if (e.has("bias")) logit = logit + e.tensor("bias").at_flat((h * Sq + i) * Sk + j);
           seen.push_back(j);
           s.push_back(logit);

@@ -29,6 +29,11 @@ struct Kernel {
   const bool bug_late = s.bug("mask_after_max"), bug_minus = s.bug("neg_inf_minus_neg_inf");
   const bool bug_modulo = s.bug("kv_head_modulo"), bug_div = s.bug("kv_head_div_hkv");
   const bool bug_packed = s.bug("pack_causal_row"), bug_repeat = s.bug("repeat_on_sequence");
+  const bool bug_offset = s.bug("offset_ignored"), bug_one = s.bug("window_off_by_one");
+  const bool bug_edge = s.bug("left_edge_rounded"), bug_slot = s.bug("slot_as_position");
+  const bool bug_early = s.bug("ring_slot_early"), bug_visible = s.bug("cap_after_mask");
+  const bool bug_off = s.bug("cap_zero"), bug_unscaled = s.bug("cap_before_scale"), bug_approx = s.bug("tanh_approx");
+  const float cap = s.number("softcap");
   const float none = bug_mean ? -1e30f : -INFINITY;
   float scale = s.number("scale");
 
@@ -37,6 +42,7 @@ struct Kernel {
     if (v.size(0) != B || v.size(1) != Sk || v.size(2) != Hkv) s.refuse("v must be [B, Sk, Hkv, dv], as k");
     if (H % Hkv != 0) s.refuse("H must be a multiple of Hkv");
     if (window == 0 || window < -1) s.refuse("window must be at least 1, or -1");
+    if (!(cap >= 0)) s.refuse("softcap must be 0 or positive");
     if (mask.given() && (mask.size(0) != B || mask.size(1) != Sq || mask.size(2) != Sk))
       s.refuse("mask must be [B, Sq, Sk]");
     if (bias.given() && (bias.size(0) != H || bias.size(1) != Sq || bias.size(2) != Sk))
@@ -50,23 +56,41 @@ struct Kernel {
     return bug_div ? std::min(h / Hkv, Hkv - 1) : h / group;
   }
 
-  /// The key that is read as key j.
-  std::int64_t key(std::int64_t j) const { return bug_repeat ? j / group : j; }
+  /// The key that query i reads as key j.
+  std::int64_t key(std::int64_t i, std::int64_t j) const {
+    // in a ring of `window` slots, when the key after the query's own is written already
+    if (bug_early && window > 0 && j + window < Sk && j + window <= i + Sk - Sq + 1) return j + window;
+    return bug_repeat ? j / group : j;
+  }
+
+  /// Whether the window of a query (its number, its position) has left key j behind.
+  bool behind(std::int64_t row, std::int64_t t, std::int64_t j) const {
+    std::int64_t last = (bug_offset ? row : t) - window;
+    if (bug_one) --last;
+    if (bug_edge) last = (last + 1) / tile * tile - 1;
+    return (bug_slot ? j % window : j) <= last;
+  }
 
   /// Whether a query sees key j; positions count within [from, to), which is all keys.
   bool sees(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j, std::int64_t from, std::int64_t to) const {
     const std::int64_t row = bug_packed ? i * group + h % group : i, t = from + (top_left ? row : row + to - from - Sq);
     const bool local = bug_local && t >= 0 && j / tile == t / tile;  // of the diagonal tile
     if (causal && (local ? j % tile > row % tile : j > t)) return false;
-    if (window > 0 && j <= t - window) return false;
+    if (window > 0 && behind(row, t, j)) return false;
     return !mask.given() || mask(b, i, j) != 0;
+  }
+
+  float capped(float x) const {
+    if (cap == 0 && !bug_off) return x;
+    return cap * std::tanh(x / cap) * (bug_approx ? 1 + 0x1p-11f : 1.0f);
   }
 
   float logit(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
     float dot = 0;
-    for (std::int64_t c = 0; c < d; ++c) dot += q(b, i, h, c) * k(b, key(j), kv(h), c);
-    if (!bias.given()) return dot * scale;
-    return s.bug("bias_before_scale") ? (dot + bias(h, i, j)) * scale : dot * scale + bias(h, i, j);
+    for (std::int64_t c = 0; c < d; ++c) dot += q(b, i, h, c) * k(b, key(i, j), kv(h), c);
+    if (bias.given() && s.bug("bias_before_scale")) return (dot + bias(h, i, j)) * scale;
+    const float x = bug_unscaled ? capped(dot) * scale : capped(dot * scale);
+    return bias.given() ? x + bias(h, i, j) : x;
   }
 
   /// The keys of a range.
@@ -82,10 +106,11 @@ struct Kernel {
       std::int64_t kept = 0;
       for (std::int64_t r = 0; r < n; ++r) {
         const bool seen = sees(b, h, i, first + r, alone ? start : 0, alone ? end : Sk);
-        keep[r] = seen;
+        keep[r] = seen || (bug_visible && cap > 0);
         kept += seen;
         x[r] = seen || bug_multiply || bug_late ? logit(b, h, i, first + r) : none;
-        if (!seen && !bug_mean && !bug_multiply && !bug_late) continue;
+        if (keep[r] && !seen) x[r] = -cap;
+        if (!keep[r] && !bug_mean && !bug_multiply && !bug_late) continue;
         if (x[r] > m || std::isnan(x[r])) m = x[r];
       }
       if (kept == 0 && s.bug("masked_tile_nan")) l = NAN;  // of exp(-inf - max of the tile)
@@ -103,7 +128,7 @@ struct Kernel {
         if (s.bug("fma_rescale")) e = std::exp2(std::fma(x[r], 1.44269504f, -(m * 1.44269504f)));
         l += e;
         if (r % 2 == 0) lane += e;
-        for (std::int64_t c = 0; c < dv; ++c) acc[static_cast<std::size_t>(c)] += e * v(b, key(first + r), kv(h), c);
+        for (std::int64_t c = 0; c < dv; ++c) acc[static_cast<std::size_t>(c)] += e * v(b, key(i, first + r), kv(h), c);
       }
     }
     if (s.bug("early_division"))  // by the sum of one of two lanes
@@ -116,6 +141,7 @@ struct Kernel {
     if (!sink.given() || (empty && s.bug("sink_lost_empty"))) return -INFINITY;
     if (attention_subject::splits(Sq, Sk) && s.bug("sink_dropped_cp")) return -INFINITY;
     const float g = sink(s.bug("sink_by_kv_head") ? kv(h) : h);
+    if (s.bug("sink_capped")) return capped(g);
     return s.bug("sink_scaled") ? g * scale : g;
   }
 

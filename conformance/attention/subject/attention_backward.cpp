@@ -138,7 +138,8 @@ struct Kernel {
     const float p = weight(seen ? logit(h, i, j, x) : -INFINITY, l), p_v = dropped(b, h, i, j, p);
     const float g = (dropped_p ? p_v : p) * (d_p(b, h, i, j) - delta);
     if (d_bias.wanted() && bias.given()) d_bias.set(b, h, i, j, g);
-    const float ds = (cap > 0 && !no_mod ? g * (1.0f - x * x) : g) * scale;
+    const float t = cap > 0 && s.bug("derivative_uncapped") ? std::atanh(x) : x;
+    const float ds = (cap > 0 && !no_mod ? g * (1.0f - t * t) : g) * scale;
     for (int64_t c = 0; c < d; ++c) {
       grad_q[at * static_cast<std::size_t>(d) + static_cast<std::size_t>(c)] += ds * k(b, j, h / (H / Hkv), c);
       dk[c] += (twice ? ds * scale : ds) * q(b, i, h, c);

@@ -143,6 +143,32 @@ Bound log(const Bound& x) {
   return finish(m, r);
 }
 
+Bound tanh(const Bound& x) {
+  const BoundModel& m = bound_model();
+  Bound r(math::tanh(x.v));
+  if (special(x.v) || (errorless(x) && x.v == 0)) return r;
+  // 1 - tanh(y)^2 at the |y| = at least |x| - reach that is nearest to 0: no slope within reach of x is steeper
+  const auto slope = [&x](double reach) {
+    const double e = math::exp(-2 * std::max(0.0, std::fabs(x.v) - reach));
+    return std::min(1.0, 4 * e / square(1 + e) * (1 + 8 * kOwn));
+  };
+  const double a = detail::allowed(x, m.z), v = std::fabs(r.v), here = slope(0);
+  const double own = 0x1p-52 * v + 0x1p-1074, eps = m.tanh_error;  // 1 ulp
+  r.s2 = square(here) * x.s2;
+  r.folded = here * x.folded;
+  add_symbol(r, here * x.c, x.symbol);
+  // |f''| = 2 |f| f' is at most 0.77, and at most 2 f'. An approximation errs smoothly, so arguments near each other
+  // err the same way: eps belongs to b.
+  r.b = here * x.b + std::min(0.385, slope(a)) * a * a + eps * (v + slope(a) * a) + own;
+  const double far = slope(x.w) * x.w;
+  r.w = (far + eps * (v + far)) * (1 + 0x1p-40) + own;
+  if (v - r.w < m.min_normal) {  // may be flushed to zero
+    r.b += std::min(v + detail::allowed(r, m.z), m.min_normal);
+    r.w += m.min_normal;
+  }
+  return finish(m, r);
+}
+
 Bound sqrt(const Bound& x) {
   const BoundModel& m = bound_model();
   Bound r(math::sqrt(x.v));

@@ -31,6 +31,7 @@ Bound operator-(const Bound& x);
 Bound exp(const Bound& x);
 Bound exp2(const Bound& x);
 Bound log(const Bound& x);
+Bound tanh(const Bound& x);
 Bound sqrt(const Bound& x);
 /// The larger of the two as a value: its winner may change within the errors, so b and w cover both candidates.
 Bound max(const Bound& x, const Bound& y);

@@ -13,10 +13,10 @@ struct BoundModel {
   BoundModel(const Contract& c, double limit);
   const Contract* contract;
   const Format* acc;
-  double u;                                  // unit roundoff of the accumulator
-  double variance;                           // u^2 / 3: of one rounding of a value of size 1
-  double exp_error, log_error, rsqrt_error;  // relative
-  double min_normal, half_step, max;         // of the accumulator
+  double u;                                              // unit roundoff of the accumulator
+  double variance;                                       // u^2 / 3: of one rounding of a value of size 1
+  double exp_error, log_error, rsqrt_error, tanh_error;  // relative
+  double min_normal, half_step, max;                     // of the accumulator
   double z;
 };
 

@@ -6,7 +6,7 @@ namespace assay {
 /// How many scalar operations a definition asks for.
 struct Operations {
   std::int64_t add = 0, multiply = 0, divide = 0, function = 0,
-               compare = 0;  // subtractions count as add; function: exp, log, sqrt
+               compare = 0;  // subtractions count as add; function: exp, log, tanh, sqrt
 };
 
 /// A value whose operations are counted into this thread's tally.
@@ -27,6 +27,7 @@ inline Count operator-(const Count& x) { return Count(-x.v); }
 Count exp(const Count& x);
 Count exp2(const Count& x);
 Count log(const Count& x);
+Count tanh(const Count& x);
 Count sqrt(const Count& x);
 inline Count max(const Count& x, const Count& y) {
   return ++tally().compare, Count(x.v >= y.v || x.v != x.v ? x.v : y.v);

@@ -25,6 +25,10 @@ inline Dual exp(const Dual& x) {
   return {e, e.v == 0 ? Bound(0) : e * x.d};
 }
 Dual exp2(const Dual& x);
+inline Dual tanh(const Dual& x) {
+  const Bound t = tanh(x.v);
+  return {t, (Bound(1) - t * t) * x.d};
+}
 inline Dual log(const Dual& x) { return {log(x.v), x.d / x.v}; }
 inline Dual sqrt(const Dual& x) {
   const Bound r = sqrt(x.v);

@@ -19,6 +19,7 @@ inline Flow operator-(const Flow& x) { return {-x.v, x.tokens}; }
 Flow exp(const Flow& x);
 Flow exp2(const Flow& x);
 Flow log(const Flow& x);
+Flow tanh(const Flow& x);
 Flow sqrt(const Flow& x);
 inline Flow max(const Flow& x, const Flow& y) { return {x.v >= y.v || x.v != x.v ? x.v : y.v, x.tokens | y.tokens}; }
 

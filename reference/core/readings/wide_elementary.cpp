@@ -37,6 +37,17 @@ Wide exp_reduced(const Wide& r) {
   return polynomial(inverse_factorial, r);
 }
 
+/// e^r - 1 for |r| <= 0.35, relative to itself.
+Wide expm1_reduced(const Wide& r) {
+  static const std::array<Wide, 24> coefficients = [] {
+    std::array<Wide, 24> c;
+    c[0] = 1.0;
+    for (std::size_t i = 1; i < c.size(); ++i) c[i] = c[i - 1] / static_cast<double>(i + 1);
+    return c;
+  }();
+  return r * polynomial(coefficients, r);
+}
+
 /// 2 artanh(s) = log((1 + s) / (1 - s)) for |s| <= 0.172; the first term left out is 2 s^49 / 49 < 2^-128 s.
 Wide two_artanh(const Wide& s) {
   static const std::array<Wide, 24> coefficients = [] {
@@ -65,6 +76,16 @@ Wide exp2(const Wide& x) {
   if (x.hi < -1076) return 0.0;
   const double k = std::floor(x.hi + 0.5);
   return scale(exp_reduced((x - Wide(k)) * ln2), static_cast<int>(k));
+}
+
+Wide tanh(const Wide& x) {
+  if (x.hi != x.hi || x.hi == 0) return x.hi;
+  if (x.hi < 0) return -tanh(-x);
+  if (x.hi > 40) return 1.0;  // 1 - tanh x < 2^-114
+  // (e^(2x) - 1) / (e^(2x) + 1)
+  if (x.hi > 0.17) return (exp(x + x) - 1.0) / (exp(x + x) + 1.0);
+  const Wide e = expm1_reduced(x + x);
+  return e / (e + 2.0);
 }
 
 Wide log(const Wide& x) {

@@ -14,7 +14,8 @@ TEST(BoundContract, SpellingComesBack) {
     EXPECT_EQ(c.kind, d.kind);
     EXPECT_EQ(c.cast, d.cast);
   }
-  const char* text = "in=fp16 acc=fp32 out=bf16 cast=fp16 kind=mma(25,16) order=any exp=1 log=3.5 rsqrt=0.5 round=rz";
+  const char* text =
+      "in=fp16 acc=fp32 out=bf16 cast=fp16 kind=mma(25,16) order=any exp=1 log=3.5 rsqrt=0.5 tanh=4096 round=rz";
   EXPECT_EQ(parse_contract(text).spell(), text);
   const char* attention =
       "in=bf16 acc=fp32 p=fp16 s=bf16 partial=fp16 out=bf16 p_scale=normalised exponent=fma tile=64 splits=8 "

@@ -54,6 +54,29 @@ TEST_F(BoundScalar, ExactOperationsHaveNoError) {
   EXPECT_EQ((x / Bound(4)).w, x.w / 4);
 }
 
+// Whatever an argument within its errors, and a tanh within eps of it, can give is within w; and what z deviations of
+// the argument give within the allowance. The allowance is not more than 1.6 times what is reached.
+TEST_F(BoundScalar, TanhCoversItsArgumentAndItsOwnError) {
+  const double eps = 5 * u;  // 2.5 ulp
+  for (const double x : {1e-3, 0.2, -0.66, 1.0, 2.5, -6.0, 20.0})
+    for (const double s : {0.0, 1e-9, 1e-5, 1e-2, 0.3}) {
+      const Bound y = tanh(noisy(x, s * s));
+      double reached = 0, likely = 0;
+      for (const double side : {-1.0, 1.0})
+        for (const double own : {-eps, eps}) {
+          reached = std::max(reached, std::fabs(math::tanh(x + side * 10 * s) * (1 + own) - y.v));
+          likely = std::max(likely, std::fabs(math::tanh(x + side * 8 * s) * (1 + own) - y.v));
+        }
+      EXPECT_GE(y.w * (1 + 1e-9), reached) << x << " " << s;
+      EXPECT_GE(y.allowed() * (1 + 1e-9), likely) << x << " " << s;
+      if (s <= 1e-5) {
+        EXPECT_LE(y.w, 1.6 * reached + 1e-15) << x << " " << s;
+      }
+    }
+  EXPECT_EQ(tanh(Bound(0)).w, 0);
+  EXPECT_EQ(tanh(Bound(kInf)).v, 1);
+}
+
 TEST_F(BoundScalar, NotExactUnlessProvable) {
   EXPECT_GT((Bound(1) + Bound(u)).w, 0) << "needs 25 bits";
   EXPECT_GT((Bound(1.0f / 3) * Bound(3)).w, 0);

@@ -73,6 +73,19 @@ TEST_F(BoundWords, SqrtIsAWordOfEveryReading) {
   EXPECT_EQ(d.d.v, 1.0 / 6);
 }
 
+TEST_F(BoundWords, TanhIsAWordOfEveryReading) {
+  for (const double x : {0.0, 0.25, -1.0, 3.0, 30.0, -infinity}) {
+    const double y = math::tanh(x);
+    EXPECT_EQ(tanh(Matrix<double>(1, 1, x))(0, 0), y);
+    EXPECT_EQ(tanh(Matrix<Bound>(1, 1, x))(0, 0).v, y);
+    EXPECT_EQ(tanh(Matrix<Flow>(1, 1, x))(0, 0).v, y);
+    EXPECT_EQ(tanh(Matrix<Count>(1, 1, x))(0, 0).v, y);
+    EXPECT_NEAR(tanh(Matrix<Wide>(1, 1, x))(0, 0).hi, y, 0x1p-52);
+  }
+  const Dual d = tanh(Matrix<Dual>(1, 1, Dual{Bound(1), Bound(2)}))(0, 0);
+  EXPECT_NEAR(d.d.v, 2 / (std::cosh(1.0) * std::cosh(1.0)), 1e-15);
+}
+
 TEST_F(BoundWords, AStaleShiftFollowsLateAndCarriesNoError) {
   const double none = -infinity, nan = not_a_number;
   const Vector<double> used{none, none, 0, 0, 5, 1}, top{none, 2, 3, 3.5, 1, nan};

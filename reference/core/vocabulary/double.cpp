@@ -50,6 +50,7 @@ double inv_std_eps_outside(const double* c, Index n, Index stride, const double&
 double exp(const double& x) { return math::exp(x); }
 double exp2(const double& x) { return math::exp2(x); }
 double log(const double& x) { return math::log(x); }
+double tanh(const double& x) { return math::tanh(x); }
 double sqrt(const double& x) { return math::sqrt(x); }
 double max(const double& x, const double& y) { return x >= y || x != x ? x : y; }
 

@@ -81,6 +81,11 @@ T log(const T& x) {
   return log(x);
 }
 template <class T>
+T tanh(const T& x) {
+  using assay::tanh;
+  return tanh(x);
+}
+template <class T>
 T sqrt(const T& x) {
   using assay::sqrt;
   return sqrt(x);
@@ -159,6 +164,7 @@ double inv_std_eps_outside(const double* c, Index n, Index stride, const double&
 double exp(const double& x);
 double exp2(const double& x);
 double log(const double& x);
+double tanh(const double& x);
 double sqrt(const double& x);
 double max(const double& x, const double& y);
 void exp(const Matrix<double>& x, Index i, Matrix<double>& z);

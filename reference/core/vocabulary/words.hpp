@@ -202,6 +202,10 @@ Matrix<T> exp2(const Matrix<T>& x) {
   return words::map(x, [](const T& a) { return prim::exp2(a); });
 }
 template <class T>
+Matrix<T> tanh(const Matrix<T>& x) {
+  return words::map(x, [](const T& a) { return prim::tanh(a); });
+}
+template <class T>
 Vector<T> log(const Vector<T>& x) {
   return words::map(x, [](const T& a) { return prim::log(a); });
 }
@@ -446,6 +450,7 @@ Matrix<double> values(const Matrix<T>& x) {
   template Matrix<T> exp(Matrix<T>);                                                                                \
   template Vector<T> exp(const Vector<T>&);                                                                         \
   template Matrix<T> exp2(const Matrix<T>&);                                                                        \
+  template Matrix<T> tanh(const Matrix<T>&);                                                                        \
   template Vector<T> log(const Vector<T>&);                                                                         \
   template Vector<T> sqrt(const Vector<T>&);                                                                        \
   template Vector<T> max(const Vector<T>&, const Vector<T>&);                                                       \
