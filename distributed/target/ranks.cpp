@@ -16,6 +16,23 @@ const RanksOp* find(const std::string& op) {
   return nullptr;
 }
 
+/// The option of a call that has a value this op does not offer; "" if there is none. Where every listed number is
+/// offered, so is any other.
+std::string not_offered(const RanksOp& op, const Call& call) {
+  for (std::size_t i = 0; i < call.options.size(); ++i) {
+    const OptionSpec& o = call.op->options[i];
+    bool all = true, this_one = false;
+    for (int value = 0; value < o.count(); ++value) {
+      const bool offered = op.offers(*call.op, i, value);
+      all = all && offered;
+      const double spelled = o.numeric() ? o.numbers[static_cast<std::size_t>(value)] : value;
+      this_one = this_one || (offered && spelled == call.options[i]);
+    }
+    if (!all && !this_one) return "option " + o.name + "=" + call.option_text(i);
+  }
+  return "";
+}
+
 /// The ranks are threads of this process, as many as a call asks for.
 class Threads : public Target {
  public:
@@ -36,6 +53,8 @@ class Threads : public Target {
     Answer answer;
     const RanksOp* const one = find(call.op->name);
     if (one == nullptr) return {Answer::Kind::unsupported, "op " + call.op->name, {}, {}, {}, {}};
+    const std::string option = not_offered(*one, call);
+    if (!option.empty()) return {Answer::Kind::unsupported, option, {}, {}, {}, {}};
     const Group group = [&layout](int n, const std::function<void(Communicator&)>& body) {
       std::vector<std::int64_t> sent(static_cast<std::size_t>(n));
       run_ranks(n, [&](Communicator& of) {
