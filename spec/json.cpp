@@ -40,7 +40,7 @@ Json ranges_to_json(const std::vector<Range>& ranges) {
 Json cases_to_json(const CaseSpec& cases) {
   Json json = {{"sizes", ranges_to_json(cases.sizes)}};
   for (const Product& product : cases.products) {
-    Json& factors = json["products"][product.name];
+    Json& factors = json[product.sum ? "sums" : "products"][product.name];
     for (const std::string& factor : product.of) {
       const bool number = factor.find_first_not_of("0123456789") == std::string::npos;
       factors.push_back(number ? Json(std::stoll(factor)) : Json(factor));

@@ -62,11 +62,12 @@ struct Range {
   long long low, high;  // inclusive
 };
 
-/// A size of the op that is a product of sizes of the case, options of whole numbers, and numbers: H = Hkv g,
-/// S = 2 ranks c.
+/// A size of the op that is a product of sizes of the case, options of whole numbers, and numbers, H = Hkv g,
+/// S = 2 ranks c, or a sum of them, S = past + n.
 struct Product {
   std::string name;
   std::vector<std::string> of;
+  bool sum = false;
 };
 
 /// What cases of this page's claims are made of, beside the op's options: sizes, further parameters, value profiles of

@@ -72,9 +72,9 @@ void add(Page& page, const std::string& record, const Row& row) {
     page.op.validated = std::string_view(f[2]) != "worst_case";
   } else if (record == "size") {
     page.cases.sizes.push_back({f[0], parse<long long>(f[1]), parse<long long>(f[2])});
-  } else if (record == "product") {
+  } else if (record == "product" || record == "sum") {
     std::istringstream factors(std::string{f[1]});
-    Product product{std::string(f[0]), {}};
+    Product product{std::string(f[0]), {}, record == "sum"};
     for (std::string factor; factors >> factor;) product.of.push_back(factor);
     page.cases.products.push_back(product);
   } else if (record == "also") {

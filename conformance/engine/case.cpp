@@ -149,8 +149,8 @@ std::int64_t Case::factor(const std::string& name) const {
 std::int64_t Case::operator[](std::string_view axis) const {
   for (const Product& product : space_->page().cases.products) {
     if (product.name != axis) continue;
-    std::int64_t value = 1;
-    for (const std::string& factor : product.of) value *= this->factor(factor);
+    std::int64_t value = product.sum ? 0 : 1;
+    for (const std::string& part : product.of) value = product.sum ? value + factor(part) : value * factor(part);
     return value;
   }
   return values_[space_->find(axis)];

@@ -18,7 +18,8 @@ enum class Order { contiguous, oblivious, any };
 /// Places where a kernel rounds an intermediate. `output` is judged by its interval, so it adds no error to a bound.
 /// `probabilities` is what a softmax stores between its passes: exp(x - m), or x - m on the way to log p; `scores` the
 /// logits of an attention where they are stored.
-enum class Site { output, statistic, probabilities, cast, accumulator, scores };
+/// `stored` is the inputs' format: what a later call takes as input, as a cache.
+enum class Site { output, statistic, probabilities, cast, accumulator, scores, stored };
 
 // What else the author of a fused softmax-weighted mean (an attention) declares; spec/numerics/verdict.md, "The
 // softmax-weighted mean".
@@ -68,6 +69,8 @@ struct Contract {
         return *cast;
       case Site::scores:
         return *s;
+      case Site::stored:
+        return *in;
       default:
         return *acc;
     }

@@ -46,7 +46,7 @@ void add_page(Table& table, const Page& page) {
   if (page.has_op) add_op(table, page.op);
   if (!page.uses.empty()) table.row("uses", {page.uses});
   for (const Range& r : page.cases.sizes) table.row("size", {r.name, std::to_string(r.low), std::to_string(r.high)});
-  for (const Product& p : page.cases.products) table.row("product", {p.name, join(p.of, " ")});
+  for (const Product& p : page.cases.products) table.row(p.sum ? "sum" : "product", {p.name, join(p.of, " ")});
   for (const Range& r : page.cases.also) table.row("also", {r.name, std::to_string(r.low), std::to_string(r.high)});
   for (const std::string& profile : page.cases.profiles) table.row("profile", {profile});
   for (const std::string& corner : page.cases.corners) table.row("corner", {corner});

@@ -26,15 +26,15 @@ std::vector<Range> read_ranges(Reader& reader, const YAML::Node& node, const std
   return list;
 }
 
-std::vector<Product> read_products(Reader& reader, const YAML::Node& node) {
-  std::vector<Product> list;
-  for (const Entry& entry : reader.entries(node, "cases.products", true)) {
-    const Product product{entry.name, reader.texts(entry.value, "cases.products." + entry.name)};
+void read_products(Reader& reader, const YAML::Node& node, bool sums, std::vector<Product>& list) {
+  const std::string where = sums ? "cases.sums" : "cases.products";
+  for (const Entry& entry : reader.entries(node, where, true)) {
+    const Product product{entry.name, reader.texts(entry.value, where + "." + entry.name), sums};
     if (product.of.size() < 2)
-      reader.mistake(entry.value, "cases.products." + entry.name, "expected at least two sizes, as in H: [Hkv, g]");
+      reader.mistake(entry.value, where + "." + entry.name,
+                     std::string("expected at least two sizes, as in ") + (sums ? "S: [past, n]" : "H: [Hkv, g]"));
     list.push_back(product);
   }
-  return list;
 }
 
 const Range* find(const std::vector<Range>& ranges, const std::string& name) {
@@ -95,7 +95,8 @@ CaseSpec read_cases(Reader& reader, const YAML::Node& node) {
   CaseSpec cases;
   auto fields = reader.fields(node, "cases", keys_of("cases"));
   if (fields.count("sizes")) cases.sizes = read_ranges(reader, fields["sizes"], "cases.sizes", true);
-  if (fields.count("products")) cases.products = read_products(reader, fields["products"]);
+  if (fields.count("products")) read_products(reader, fields["products"], false, cases.products);
+  if (fields.count("sums")) read_products(reader, fields["sums"], true, cases.products);
   if (fields.count("also")) cases.also = read_ranges(reader, fields["also"], "cases.also", false);
   if (fields.count("corners")) cases.corners = reader.texts(fields["corners"], "cases.corners");
   if (fields.count("profiles") && reader.is_sequence(fields["profiles"], "cases.profiles"))
@@ -163,8 +164,8 @@ std::string wrong_in_names(const CaseSpec& cases, const OpSpec& op) {
   for (const Product& product : cases.products) {
     for (const std::string& factor : product.of)
       if (!find(cases.sizes, factor) && !counts(op, factor) && !(is_integer(factor) && factor[0] != '-'))
-        return "factor " + quoted(factor) + " of product " + quoted(product.name) +
-               " is not in cases.sizes, nor an option of whole numbers, nor a number";
+        return (product.sum ? "part " : "factor ") + quoted(factor) + (product.sum ? " of sum " : " of product ") +
+               quoted(product.name) + " is not in cases.sizes, nor an option of whole numbers, nor a number";
     known.push_back(product.name);
   }
   for (const TensorSpec& input : op.inputs)

@@ -13,7 +13,7 @@ const Keys& keys_of(const std::string& record) {
       {"input", {{"shape", "says"}, {"dtype", "when", "fill"}}},
       {"output", {{"shape", "says"}, {"dtype", "when", "decision"}}},
       {"option", {{"says"}, {"values", "numbers"}}},
-      {"cases", {{"sizes"}, {"products", "also", "profiles", "corners"}}},
+      {"cases", {{"sizes"}, {"products", "sums", "also", "profiles", "corners"}}},
       {"claim", {{"kind", "on", "says"}, {"extra"}}},
       {"bug", {{"says", "effect", "seen", "caught_by", "dies"}, {"extra"}}},
   };

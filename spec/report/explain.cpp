@@ -87,7 +87,8 @@ std::string explain_cases(const CaseSpec& cases) {
   for (const auto* ranges : {&cases.sizes, &cases.also})
     for (const Range& range : *ranges)
       rows.push_back({range.name, std::to_string(range.low) + " to " + std::to_string(range.high)});
-  for (const Product& product : cases.products) rows.push_back({product.name, joined(product.of) + ": their product"});
+  for (const Product& product : cases.products)
+    rows.push_back({product.name, joined(product.of) + (product.sum ? ": their sum" : ": their product")});
   if (!cases.profiles.empty()) rows.push_back({"profile", joined(cases.profiles)});
   for (const std::string& corner : cases.corners) rows.push_back({"corner", corner});
   return "cases\n" + table(rows);
