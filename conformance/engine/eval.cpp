@@ -264,27 +264,25 @@ Evaluation<T> evaluate_under(const Call& call, const Tensors& decisions, const T
     if (!directions.all().empty()) e.directions = cut(directions, op, first, last);
     if (!decisions.all().empty()) e.decisions = cut(decisions, op, first, last);
     run(definition, e);
-    require_outputs(e);
-    const auto join = [&](std::map<std::string, Tensor<T>>& joined, const std::map<std::string, Tensor<T>>& parts) {
-      for (const auto& item : parts) {
-        const Tensor<T>& value = item.second;
-        Tensor<T>* out = nullptr;
-        {
-          const std::lock_guard lock(mutex);
-          Tensor<T>& slot = joined[item.first];
-          if (slot.data() == nullptr) {
-            Shape shape = value.shape();
-            shape[0] = rows;
-            slot = Tensor<T>::uninitialised(shape);
-          }
-          out = &slot;
-        }
-        const Index width = value.size() / (last - first);
-        value.copy_to(out->data() + first * width);
-      }
+    const auto put = [&](const std::string& name, const Tensor<T>& value, const Tensor<T>& out) {
+      Shape expected = out.shape();
+      expected[0] = last - first;
+      require_shape(name.c_str(), value.shape(), expected);
+      value.copy_to(out.data() + first * (out.size() / rows));
     };
-    join(whole.outputs, e.all());
-    join(whole.scores, e.scores());
+    for (const auto& out : whole.outputs) put(out.first, e[out.first], out.second);
+    for (const auto& score : e.scores()) {
+      Tensor<T> out;
+      {
+        const std::lock_guard lock(mutex);
+        Tensor<T>& slot = whole.scores[score.first];
+        Shape shape = score.second.shape();
+        shape[0] = rows;
+        if (slot.data() == nullptr) slot = Tensor<T>::uninitialised(shape);
+        out = slot;
+      }
+      put(score.first, score.second, out);
+    }
   });
   return whole;
 }

@@ -185,9 +185,9 @@ RowMask operator!(const RowMask& m);
 /// A rounding site. Exact readings pass x on; under a contract double rounds it if it emulates, Bound adds the site's
 /// error.
 template <class T>
-Matrix<T> at(Site site, const Matrix<T>& x);
+Matrix<T> at(Site site, Matrix<T> x);
 template <class T>
-Vector<T> at(Site site, const Vector<T>& x);
+Vector<T> at(Site site, Vector<T> x);
 
 template <class T>
 Vector<double> values(const Vector<T>& x);

@@ -1,5 +1,7 @@
 #include "reference/softmax/safe.hpp"
 
+#include <utility>
+
 namespace assay {
 namespace {
 
@@ -21,14 +23,14 @@ Softmax<T> softmax_safe(const Matrix<T>& x, const Mask& keep, const Vector<T>& s
   const Vector<T> top = max(max_rows(kept), sink);    // [T]
   const Vector<T> m = anchor(top);                    // [T]
   //  e_i = exp(x_i - m)   0 where masked
-  const Matrix<T> centred = sub_rows(kept, m);  // [T, n]
-  const Matrix<T> e = exp(centred);             // [T, n]
+  Matrix<T> centred = sub_rows(kept, m);  // [T, n]
+  Matrix<T> e = exp(centred);             // [T, n]
   //  l = sum_j e_j + exp(g - m)
   const Vector<T> s = sum_rows(e);        // [T]
   const Vector<T> l = s + exp(sink - m);  // [T]
   //  p_i = e_i / l      log_p_i = (x_i - m) - ln l      LSE = m + ln sum_j e_j
-  const Matrix<T> p = div_rows(at(Site::probabilities, e), l);                                    // [T, n]
-  const Matrix<T> log_p = sub_rows(at(Site::probabilities, centred), log(l));                     // [T, n]
+  const Matrix<T> p = div_rows(at(Site::probabilities, std::move(e)), l);                         // [T, n]
+  const Matrix<T> log_p = sub_rows(at(Site::probabilities, std::move(centred)), log(l));          // [T, n]
   const Vector<T> lse = opt.sink == SoftmaxOptions::Sink::none ? m + log(s) : log_sum_exp(kept);  // [T]
   //  rows without an entry, by convention
   const RowMask some = !is_neg_inf(top);                                 // [T]

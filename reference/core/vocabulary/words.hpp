@@ -402,12 +402,14 @@ RowMask is_neg_inf(const Vector<T>& x) {
 }
 
 template <class T>
-Matrix<T> at(Site site, const Matrix<T>& x) {
-  return prim::passes(site, x.data()) ? x : words::map(x, [site](const T& a) { return prim::site(site, a); });
+Matrix<T> at(Site site, Matrix<T> x) {
+  if (prim::passes(site, x.data())) return x;
+  return words::map(x, [site](const T& a) { return prim::site(site, a); });
 }
 template <class T>
-Vector<T> at(Site site, const Vector<T>& x) {
-  return prim::passes(site, x.data()) ? x : words::map(x, [site](const T& a) { return prim::site(site, a); });
+Vector<T> at(Site site, Vector<T> x) {
+  if (prim::passes(site, x.data())) return x;
+  return words::map(x, [site](const T& a) { return prim::site(site, a); });
 }
 
 template <class T>
@@ -484,8 +486,8 @@ Matrix<double> values(const Matrix<T>& x) {
   template Matrix<T> select_rows(const RowMask&, const Matrix<T>&, const Vector<T>&);                               \
   template Vector<T> select(const RowMask&, const Vector<T>&, double);                                              \
   template RowMask is_neg_inf(const Vector<T>&);                                                                    \
-  template Matrix<T> at(Site, const Matrix<T>&);                                                                    \
-  template Vector<T> at(Site, const Vector<T>&);                                                                    \
+  template Matrix<T> at(Site, Matrix<T>);                                                                           \
+  template Vector<T> at(Site, Vector<T>);                                                                           \
   template Vector<double> values(const Vector<T>&);                                                                 \
   template Matrix<double> values(const Matrix<T>&);
 // clang-format on
