@@ -39,7 +39,7 @@ void* take_memory(std::size_t bytes) {
   return ::operator new(bytes, line);
 }
 
-void drop_memory(void* memory, std::size_t bytes) {
+void drop_memory(void* memory, [[maybe_unused]] std::size_t bytes) {
 #if !defined(__SANITIZE_ADDRESS__)  // which wants to see every block freed
   if (Dropped::keeps(bytes)) {
     auto& blocks = dropped.blocks;
