@@ -34,7 +34,7 @@ Envelope envelope(RanksCall call, View data) {
 Envelope envelope(RanksCall call, View data, const Reduction& how) {
   Envelope e = envelope(call, data);
   e.op = static_cast<std::int32_t>(how.op);
-  e.order = static_cast<std::int32_t>(how.order);
+  e.order = how.exact ? exact_order : static_cast<std::int32_t>(how.order);
   e.summed = format_name(accumulator(how, *data.format));
   return e;
 }
@@ -156,6 +156,78 @@ void Communicator::broadcast(Buffer data, int root) {
   });
 }
 
+void Communicator::scatter(View all, Buffer mine, int root) {
+  guarded(transport_, [&] {
+    require_rank("scatter: root", root);
+    if (rank() == root) {
+      require_format("scatter", all, mine);
+      require_count("scatter", "what is read, one block for each rank", mine.count * size(), all.count);
+      require_apart("scatter", all, mine, all.part(mine.count * root, mine.count).data);
+    }
+    Envelope call = envelope(RanksCall::scatter, mine);
+    call.from = root;
+    agree(call);
+    call = step(call, 1, mine.count);
+    if (rank() != root) return transport_.exchange({}, std::vector<Incoming>{{root, call, mine.bytes()}});
+    std::vector<Outgoing> out;
+    for (int s = 0; s < size(); ++s)
+      if (s != root) out.push_back({s, call, all.part(mine.count * s, mine.count).bytes()});
+    transport_.exchange(out, {});
+    copy(all.part(mine.count * root, mine.count), mine);
+  });
+}
+
+/// The root gets all chunks of `all`; `mine` is this rank's.
+void Communicator::gather_to(Envelope call, View mine, Buffer all, Index chunk, int root) {
+  if (rank() != root)
+    return transport_.exchange(std::vector<Outgoing>{{root, step(call, 2, mine.count), mine.bytes()}}, {});
+  std::vector<Incoming> in;
+  for (int s = 0; s < size(); ++s) {
+    const Range r = chunk_range(all.count, chunk, s);
+    const Buffer part = all.part(r.first, r.count);
+    if (s == root)
+      copy(mine, part);
+    else
+      in.push_back({s, step(call, 2, part.count), part.bytes()});
+  }
+  transport_.exchange({}, in);
+}
+
+void Communicator::gather(View mine, Buffer all, int root) {
+  guarded(transport_, [&] {
+    require_rank("gather: root", root);
+    if (rank() == root) {
+      require_format("gather", mine, all);
+      require_count("gather", "what is written, one block for each rank", mine.count * size(), all.count);
+      require_apart("gather", all, mine, all.part(mine.count * root, mine.count).data);
+    }
+    Envelope call = envelope(RanksCall::gather, mine);
+    call.from = root;
+    agree(call);
+    gather_to(call, mine, all, mine.count, root);
+  });
+}
+
+void Communicator::reduce(View in, Buffer out, int root, Reduction how) {
+  guarded(transport_, [&] {
+    require_rank("reduce: root", root);
+    if (rank() == root) {
+      require_format("reduce", in, out);
+      require_count("reduce", "what is written", in.count, out.count);
+      require_apart("reduce", in, out, in.data);
+    }
+    Envelope call = envelope(RanksCall::reduce, in, how);
+    call.from = root;
+    agree(call);
+    const Index chunk = (in.count + size() - 1) / size();
+    const Range range = chunk_range(in.count, chunk, rank());
+    std::vector<std::byte> part(static_cast<std::size_t>(range.count) * in.element_bytes());
+    const Buffer mine(part.data(), range.count, *in.format);
+    reduce_chunks(call, in, mine, chunk, how);
+    gather_to(call, mine, out, chunk, root);
+  });
+}
+
 /// Every rank has its chunk of `all` and gets the others'.
 void Communicator::gather_chunks(Envelope call, Buffer all, Index chunk) {
   const auto part = [&](int c) {
@@ -190,7 +262,7 @@ void Communicator::reduce_chunks(Envelope call, View in, Buffer mine, Index chun
         {s, step(call, 1, mine.count), {received.data() + at(s) * mine.bytes().size(), mine.bytes().size()}});
   }
   transport_.exchange(out, incoming);
-  reduce(how, *mine.format, contribution, mine.count, merges(how.order, size(), rank()), mine.data);
+  assay::reduce(how, *mine.format, contribution, mine.count, merges(how.order, size(), rank()), mine.data);
 }
 
 void Communicator::all_gather(View mine, Buffer all) {

@@ -19,7 +19,7 @@ struct Receive {
 };
 
 /// One rank's end of a group of ranks 0 .. size()-1: point-to-point messages and collective calls (page
-/// `dist.coll.primitives`). n = size(), r = rank(), x_r and y_r what rank r passes to read and to write.
+/// collective.primitives). n = size(), r = rank(), x_r and y_r what rank r passes to read and to write.
 ///
 /// A collective call is made by all ranks, in the same order, with the same format, count, root and reduction. It
 /// begins by comparing these, so it returns on no rank before all have called it. Zero elements are legal and do the
@@ -46,6 +46,14 @@ class Communicator {
 
   /// y_r = x_root.
   void broadcast(Buffer data, int root);
+  /// y_r = block r of x_root; `all` has n blocks of the count of `mine`, and is looked at on the root alone, where
+  /// `mine` may be block `root` of it.
+  void scatter(View all, Buffer mine, int root);
+  /// Block r of y_root = x_r. `all` is looked at on the root alone, where `mine` may be block `root` of it.
+  void gather(View mine, Buffer all, int root);
+  /// y_root = x_0 op x_1 op .., with the bits of all_reduce. `out` is looked at on the root alone, where it may be
+  /// `in`.
+  void reduce(View in, Buffer out, int root, Reduction how = {});
   /// y_r = x_0, x_1, .. one after another, each of the same count. `mine` may be block r of `all`.
   void all_gather(View mine, Buffer all);
   /// y_r = x_0 op x_1 op .., the same bits on all ranks. `out` may be `in`. CombineOrder::ring has chunks of ceil(count
@@ -66,6 +74,7 @@ class Communicator {
   void require_rank(const char* what, int rank) const;
   void require_other(const char* what, int rank) const;
   void gather_chunks(Envelope call, Buffer all, Index chunk);
+  void gather_to(Envelope call, View mine, Buffer all, Index chunk, int root);
   void reduce_chunks(Envelope call, View in, Buffer mine, Index chunk, const Reduction& how);
   void move_blocks(Envelope call, View in, std::span<const Index> send_counts, Buffer out,
                    std::span<const Index> receive_counts);

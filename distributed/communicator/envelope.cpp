@@ -8,8 +8,8 @@
 namespace assay {
 namespace {
 
-constexpr std::array<std::string_view, 7> calls{"message",        "broadcast",  "all_gather", "all_reduce",
-                                                "reduce_scatter", "all_to_all", "barrier"};
+constexpr std::array<std::string_view, 10> calls{"message",    "broadcast",  "scatter",        "gather",     "reduce",
+                                                 "all_gather", "all_reduce", "reduce_scatter", "all_to_all", "barrier"};
 
 std::string text(const std::array<char, 16>& name) { return name.data(); }
 
@@ -27,10 +27,14 @@ std::string describe(const Envelope& e) {
   out += " of " + (e.count < 0 ? "unequal counts of" : std::to_string(e.count)) + " " + text(e.format);
   if (e.call == RanksCall::message)
     return out + " from rank " + std::to_string(e.from) + " to rank " + std::to_string(e.to);
-  if (e.call == RanksCall::broadcast) return out + " from rank " + std::to_string(e.from);
+  if (e.call == RanksCall::broadcast || e.call == RanksCall::scatter)
+    return out + " from rank " + std::to_string(e.from);
+  if (e.call == RanksCall::gather || e.call == RanksCall::reduce) out += " to rank " + std::to_string(e.from);
   if (e.op >= 0)
-    out += ", " + std::string(name(static_cast<Op>(e.op))) + " in order " +
-           std::string(name(static_cast<CombineOrder>(e.order))) + ", accumulated in " + text(e.summed);
+    out +=
+        ", " + std::string(name(static_cast<Op>(e.op))) +
+        (e.order == exact_order ? " exactly" : " in order " + std::string(name(static_cast<CombineOrder>(e.order)))) +
+        ", accumulated in " + text(e.summed);
   if (e.part > 0) out += " (step " + std::to_string(e.part) + ")";
   return out;
 }

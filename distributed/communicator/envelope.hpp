@@ -13,6 +13,9 @@ namespace assay {
 enum class RanksCall : std::int32_t {
   message,  ///< send and recv
   broadcast,
+  scatter,
+  gather,
+  reduce,
   all_gather,
   all_reduce,
   reduce_scatter,
@@ -20,13 +23,15 @@ enum class RanksCall : std::int32_t {
   barrier
 };
 
+inline constexpr std::int32_t exact_order = 100;
+
 /// What a message says of itself: the call it belongs to and the arguments in which both sides must agree. It travels
 /// with each message and is compared where it arrives, which is how a mismatch becomes an error. All bytes count, so
 /// every field has a value in every call.
 struct Envelope {
   RanksCall call = RanksCall::message;
-  std::int32_t from = -1, to = -1;  ///< of a message; a broadcast has its root in `from`
-  std::int32_t op = -1, order = -1;
+  std::int32_t from = -1, to = -1;          ///< of a message; a call with a root has it in `from`
+  std::int32_t op = -1, order = -1;         ///< order: exact_order where sums are not rounded along a tree
   std::int32_t part = 0;                    ///< a step inside a collective call; 0 is the agreement before it
   std::int64_t count = 0;                   ///< elements
   std::array<char, 16> format{}, summed{};  ///< their format, and the one they are accumulated in

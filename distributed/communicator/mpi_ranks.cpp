@@ -7,22 +7,16 @@
 #include <string>
 
 #include "distributed/communicator/mpi_transport.hpp"
+#include "distributed/communicator/ranks.hpp"
 #include "reference/core/error.hpp"
 
 namespace assay {
 namespace {
 
 /// The text of the failure, "" if there was none.
-std::string run_body(MPI_Comm ranks, const std::function<void(Communicator&)>& body, const RanksOptions& options) {
+std::string run_here(MPI_Comm ranks, const std::function<void(Communicator&)>& body, const RanksOptions& options) {
   MpiTransport transport(ranks, options.deadline);
-  try {
-    Communicator communicator(transport);
-    body(communicator);
-  } catch (const std::exception& e) {
-    transport.fail(e.what());
-  } catch (...) {
-    transport.fail("an exception that is no std::exception");
-  }
+  run_body(transport, body);
   const std::optional<RankFailure> failure = transport.finish();
   return failure ? failure->text() : "";
 }
@@ -57,7 +51,7 @@ void MpiSession::run(int n, const std::function<void(Communicator&)>& body, Rank
     throw Error("MPI_Comm_split", "success", "an error");
   std::string failure;
   if (some != MPI_COMM_NULL) {
-    failure = run_body(some, body, options);
+    failure = run_here(some, body, options);
     MPI_Comm_free(&some);
   }
   // What rank 0 knows is the outcome, so that all processes go on together or not at all.

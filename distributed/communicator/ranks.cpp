@@ -10,18 +10,22 @@
 
 namespace assay {
 
+void run_body(Transport& transport, const std::function<void(Communicator&)>& body) {
+  try {
+    Communicator communicator(transport);
+    body(communicator);
+  } catch (const std::exception& e) {
+    transport.fail(e.what());
+  } catch (...) {
+    transport.fail("an exception that is no std::exception");
+  }
+}
+
 void run_ranks(int n, const std::function<void(Communicator&)>& body, RanksOptions options) {
   InProcess meeting(n, options.deadline);
   const auto run = [&](int rank) {
     InProcessTransport transport(meeting, rank);
-    try {
-      Communicator communicator(transport);
-      body(communicator);
-    } catch (const std::exception& e) {
-      transport.fail(e.what());
-    } catch (...) {
-      transport.fail("an exception that is no std::exception");
-    }
+    run_body(transport, body);
     meeting.finish(rank);
   };
   std::vector<std::thread> threads;

@@ -11,4 +11,7 @@ namespace assay {
 /// @throws Error if a rank failed, naming it and why; the same that the other ranks' calls threw.
 void run_ranks(int n, const std::function<void(Communicator&)>& body, RanksOptions options = {});
 
+/// One rank of such a run, on its own transport: the body, and what it throws made the group's failure.
+void run_body(Transport& transport, const std::function<void(Communicator&)>& body);
+
 }  // namespace assay

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "distributed/communicator/exact_sum.hpp"
 #include "reference/core/error.hpp"
 
 namespace assay {
@@ -49,7 +50,7 @@ std::int64_t load_integer(const Format& f, const std::byte* at) {
 }
 
 double combine(Op op, double a, double b) {
-  if (op == Op::sum) return a + b;
+  if (op == Op::sum || op == Op::avg) return a + b;
   if (op == Op::prod) return a * b;
   if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<double>::quiet_NaN();
   const bool a_is_less = a < b || (a == b && std::signbit(a));
@@ -58,7 +59,7 @@ double combine(Op op, double a, double b) {
 
 std::int64_t combine(Op op, std::int64_t a, std::int64_t b) {
   const auto ua = static_cast<std::uint64_t>(a), ub = static_cast<std::uint64_t>(b);
-  if (op == Op::sum) return static_cast<std::int64_t>(ua + ub);
+  if (op == Op::sum || op == Op::avg) return static_cast<std::int64_t>(ua + ub);
   if (op == Op::prod) return static_cast<std::int64_t>(ua * ub);
   return (a < b) == (op == Op::max) ? b : a;
 }
@@ -66,7 +67,7 @@ std::int64_t combine(Op op, std::int64_t a, std::int64_t b) {
 }  // namespace
 
 std::string_view name(Op op) {
-  constexpr std::array<std::string_view, 4> names{"sum", "prod", "max", "min"};
+  constexpr std::array<std::string_view, 5> names{"sum", "prod", "max", "min", "avg"};
   return names[static_cast<std::size_t>(op)];
 }
 
@@ -99,18 +100,30 @@ void reduce(const Reduction& how, const Format& f, std::span<const std::byte* co
         std::int64_t& into = integer[static_cast<std::size_t>(m.into)];
         into = combine(how.op, into, integer[static_cast<std::size_t>(m.from)]);
       }
-      std::memcpy(out + at, &integer[result], width);
+      std::int64_t y = integer[result];
+      if (how.op == Op::avg) y = (f.bits == 32 ? static_cast<std::int32_t>(y) : y) / static_cast<std::int64_t>(n);
+      std::memcpy(out + at, &y, width);
       continue;
     }
     for (std::size_t r = 0; r < n; ++r) value[r] = load(f, x[r] + at);
-    for (const Merge& m : nodes) {
-      double& into = value[static_cast<std::size_t>(m.into)];
-      // The sum or product of two values of a format with p <= 24 bits, rounded to 53 bits and then to p, is rounded
-      // correctly: 53 >= 2 p + 2 (Figueroa 1995).
-      into = combine(how.op, into, value[static_cast<std::size_t>(m.from)]);
-      if (acc.bits < 64) into = round_to(acc, into);
+    double y = 0;
+    if (how.exact && n > 1 && (how.op == Op::sum || how.op == Op::avg)) {
+      y = exact_sum(value, acc);
+    } else {
+      for (const Merge& m : nodes) {
+        double& into = value[static_cast<std::size_t>(m.into)];
+        // The sum, product or quotient of two values of a format with p <= 24 bits, rounded to 53 bits and then to p,
+        // is rounded correctly: 53 >= 2 p + 2 (Figueroa 1995).
+        into = combine(how.op, into, value[static_cast<std::size_t>(m.from)]);
+        if (acc.bits < 64) into = round_to(acc, into);
+      }
+      y = value[result];
     }
-    store(f, out + at, value[result]);
+    if (how.op == Op::avg) {
+      y /= static_cast<double>(n);
+      if (acc.bits < 64) y = round_to(acc, y);
+    }
+    store(f, out + at, y);
   }
 }
 

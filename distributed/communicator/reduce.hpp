@@ -15,7 +15,8 @@ namespace assay {
 ///  - Floats: max and min give NaN if either is NaN, and -0 < +0. So they do not depend on the order, as integers do
 ///  not.
 ///  - A NaN is one value, the format's canonical one: which NaN came first changes no bit.
-enum class Op : std::uint8_t { sum, prod, max, min };
+///  - avg is the sum, divided by the number of ranks once, in the format of the nodes; of integers toward zero.
+enum class Op : std::uint8_t { sum, prod, max, min, avg };
 std::string_view name(Op op);
 
 /// A reduction over ranks: everything its bits depend on.
@@ -26,6 +27,9 @@ struct Reduction {
   /// format of the elements. Null: fp32 for floats of fewer than 32 bits, the format of the elements otherwise. The
   /// format of the elements itself is what a ring does that sends partial sums in the wire type.
   const Format* accumulate = nullptr;
+  /// Sums of floats are not formed along a tree but without any rounding, and rounded once, to `accumulate`: the order
+  /// plays no part in their bits.
+  bool exact = false;
 };
 
 /// The format in which `how` accumulates elements of `f`. @throws Error if elements of `f` cannot be reduced (bytes,

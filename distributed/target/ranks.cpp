@@ -38,8 +38,10 @@ class Threads : public Target {
  public:
   std::string name() const override { return "ranks:threads"; }
   std::vector<Contract> contracts(const OpSpec& op) const override {
-    if (find(op.name) == nullptr) return {};
-    return {parse_contract("fp32"), parse_contract("fp64")};
+    std::vector<Contract> all;
+    if (const RanksOp* const one = find(op.name))
+      for (const char* contract : one->contracts) all.push_back(parse_contract(contract));
+    return all;
   }
   bool offers_output(const OpSpec&, const std::string&) const override { return true; }
   bool offers_option(const OpSpec& op, std::size_t option, int value) const override {

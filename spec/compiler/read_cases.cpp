@@ -163,7 +163,7 @@ std::string wrong_in_names(const CaseSpec& cases, const OpSpec& op) {
   for (const Range& range : cases.sizes) known.push_back(range.name);
   for (const Product& product : cases.products) {
     for (const std::string& factor : product.of)
-      if (!find(cases.sizes, factor) && !counts(op, factor) && !(is_integer(factor) && factor[0] != '-'))
+      if (!contains(known, factor) && !counts(op, factor) && !(is_integer(factor) && factor[0] != '-'))
         return (product.sum ? "part " : "factor ") + quoted(factor) + (product.sum ? " of sum " : " of product ") +
                quoted(product.name) + " is not in cases.sizes, nor an option of whole numbers, nor a number";
     known.push_back(product.name);

@@ -148,6 +148,21 @@ TEST(Misuse, ARankThatThrows) {
 
 TEST(Misuse, WrongArgumentsOfOneRank) {
   const std::vector<std::pair<std::string, Body>> calls{
+      {"scatter: root: expected a rank from 0 to 3, found -1",
+       [](Communicator& c) {
+         Doubles all(12), x(3);
+         c.scatter(all, x, c.rank() == 1 ? -1 : 0);
+       }},
+      {"gather: what is written, one block for each rank: expected 12 elements, found 3",
+       [](Communicator& c) {
+         Doubles x(3), y(3);
+         c.gather(x, y, 2);
+       }},
+      {"reduce: what is written: expected 3 elements, found 1",
+       [](Communicator& c) {
+         Doubles x(3), y(1);
+         c.reduce(x, y, 1);
+       }},
       {"broadcast: root: expected a rank from 0 to 3, found 4",
        [](Communicator& c) {
          Doubles x(3);

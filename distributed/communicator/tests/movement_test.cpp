@@ -143,6 +143,29 @@ TEST(Movement, BroadcastFromEveryRoot) {
   });
 }
 
+TEST(Movement, ScatterAndGatherFromAndToEveryRoot) {
+  everywhere([](Communicator& c, const Format& f, Index count) {
+    const int n = c.size();
+    for (int root = 0; root < n; ++root) {
+      const bool here = c.rank() == root;
+      std::vector<std::byte> blocks;  // what the root has: block r is the pattern of rank r + root
+      for (int r = 0; r < n; ++r) blocks = joined(blocks, pattern(r + root, count, f));
+      const Index total = here ? count * n : 0;  // other ranks pass nothing
+      Guarded all(total, f), mine(count, f), back(total, f);
+      if (here) all.fill(0, blocks);
+      c.scatter(all.buffer(), mine.buffer(), root);
+      EXPECT_EQ(pattern(c.rank() + root, count, f), mine.content());
+      c.gather(mine.buffer(), back.buffer(), root);
+      EXPECT_EQ(here ? blocks : std::vector<std::byte>{}, back.content());
+      // In place: the root's block is in the buffer that has them all.
+      const Buffer own = here ? all.buffer().part(count * root, count) : mine.buffer();
+      c.scatter(all.buffer(), own, root);
+      c.gather(own, all.buffer(), root);
+      EXPECT_EQ(here ? blocks : std::vector<std::byte>{}, all.content());
+    }
+  });
+}
+
 TEST(Movement, AllGatherJoinsInRankOrder) {
   everywhere([](Communicator& c, const Format& f, Index count) {
     std::vector<std::byte> expected, mine = pattern(c.rank(), count, f);

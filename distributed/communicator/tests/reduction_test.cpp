@@ -32,6 +32,7 @@ template <class T>
 T combine(Op op, T a, T b) {
   switch (op) {
     case Op::sum:
+    case Op::avg:
       return a + b;
     case Op::prod:
       return a * b;
@@ -147,6 +148,73 @@ TEST(Reduction, CodesAccumulateInTheFormatStated) {
             EXPECT_EQ(expected, out) << f->name << " in " << node.name << " " << name(order);
           }
     });
+}
+
+TEST(Reduction, ToARootTheBitsOfAllReduce) {
+  for (const int n : rank_counts())
+    on_ranks(n, [n](Communicator& c) {
+      for (const CombineOrder order : all_orders())
+        for (const Index count : counts) {
+          std::vector<float> x, all(static_cast<std::size_t>(count));
+          for (Index i = 0; i < count; ++i) x.push_back(value(c.rank(), i));
+          c.all_reduce(x, all, {Op::sum, order});
+          for (int root = 0; root < n; ++root) {
+            const bool here = c.rank() == root;
+            std::vector<float> y(here ? all.size() : 0), in_place = x;
+            c.reduce(x, y, root, {Op::sum, order});
+            EXPECT_EQ(here ? all : std::vector<float>{}, y) << name(order) << " root " << root;
+            c.reduce(in_place, in_place, root, {Op::sum, order});
+            EXPECT_EQ(here ? all : x, in_place) << "in place, and nothing is written elsewhere";
+          }
+        }
+    });
+}
+
+TEST(Reduction, AnAverageDividesOnce) {
+  for (const int n : rank_counts())
+    on_ranks(n, [n](Communicator& c) {
+      // 7, 9, 11 .. ones in bf16 sum up exactly; their average is 1, whatever n.
+      std::vector<std::uint16_t> one{0x3F80}, y(1);
+      c.all_reduce({one, formats::bf16}, {y, formats::bf16}, {Op::avg, CombineOrder::ring, &formats::bf16});
+      EXPECT_EQ(0x3F80, y[0]);
+      std::vector<float> x{value(c.rank(), 0)}, sum(1), avg(1);
+      c.all_reduce(x, sum, {Op::sum, CombineOrder::halving});
+      c.all_reduce(x, avg, {Op::avg, CombineOrder::halving});
+      EXPECT_EQ(sum[0] / static_cast<float>(n), avg[0]);
+      std::vector<std::int32_t> k{c.rank() == 0 ? -1 - n : 0}, least(1);
+      c.all_reduce(k, least, {Op::avg});
+      EXPECT_EQ(n == 1 ? -2 : -1, least[0]) << "integers toward zero";
+    });
+}
+
+TEST(Reduction, ExactlyAndRoundedOnce) {
+  for (const int n : rank_counts()) {
+    if (n == 1) continue;
+    on_ranks(n, [n](Communicator& c) {
+      Reduction how;
+      how.exact = true;
+      const bool first = c.rank() == 0, last = c.rank() == n - 1;
+      const auto at = [&](double a, double b, double other) { return first ? a : last ? b : other; };
+      // cancelling; a half ulp and what decides the tie; the least subnormal; -0; infinities
+      const std::vector<double> x{at(1e300, -1e300, 1),        at(1, 0x1p-53, 0),    at(1, 0x1p-53 + 0x1p-105, 0),
+                                  at(0x1p-1074, 0x1p-1074, 0), at(-0.0, -0.0, -0.0), at(-1, 0x1p-200, 0)};
+      std::vector<double> y(x.size());
+      c.all_reduce(x, y, how);
+      EXPECT_EQ(n - 2.0, y[0]);
+      EXPECT_EQ(1, y[1]);
+      EXPECT_EQ(1 + 0x1p-52, y[2]);
+      EXPECT_EQ(0x1p-1073, y[3]);
+      EXPECT_TRUE(y[4] == 0 && std::signbit(y[4]));
+      EXPECT_EQ(-1, y[5]);
+      // To fp32 at once: a rounding to fp64 on the way would make the second one a tie.
+      const std::vector<float> f{static_cast<float>(at(1, 0x1p-24, 0)),
+                                 static_cast<float>(at(0x1p100, 0x1p76, 0x1p-149))};
+      std::vector<float> g(2);
+      c.all_reduce(f, g, how);
+      EXPECT_EQ(1.0F, g[0]);
+      EXPECT_EQ(n == 2 ? 0x1p100F : 0x1p100F + 0x1p77F, g[1]);
+    });
+  }
 }
 
 TEST(Reduction, TheAccumulatorIsSeen) {
