@@ -25,9 +25,9 @@ configure_package_config_file(cmake/assayConfig.cmake.in ${PROJECT_BINARY_DIR}/a
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/assayConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/assayConfig.cmake ${PROJECT_BINARY_DIR}/assayConfigVersion.cmake DESTINATION ${package})
 
-# The command, and the worker it starts, which it looks for beside itself; the plugins that come with it.
+# The command, and the processes it starts (a worker, ranks), which it looks for beside itself; the plugins that come with it.
 add_custom_target(assay_main_job COMMENT "What the main job needs: the command, its worker, the oneDNN plugin")
-foreach(program assay assay_worker)
+foreach(program assay assay_worker assay_mpi_rank)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     add_dependencies(assay_main_job ${program})

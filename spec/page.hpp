@@ -63,7 +63,7 @@ struct Range {
 };
 
 /// A size of the op that is a product of sizes of the case, options of whole numbers, and numbers, H = Hkv g,
-/// S = 2 ranks c, or a sum of them, S = past + n.
+/// S = 2 ranks c, or a sum of them, S = past + n; what is written before it may be a part.
 struct Product {
   std::string name;
   std::vector<std::string> of;

@@ -168,10 +168,21 @@ CLAIM(collective.primitives.alltoall_involution) {
 
 CLAIM(collective.primitives.backend_equivalence) {
   // Every back end is asked for the same bits: those of the definition, each partial result rounded as declared.
-  check.with("order", check.pick("order", 0, 1) ? "fold" : "tree");
+  const auto same = [&] {
+    const Call call = check.call();
+    check.same_bits("y, on this back end and defined", check.run(call)["y"], emulated(check, call));
+  };
+  const char* const moves[] = {"broadcast",  "scatter",      "gather",   "all_gather",
+                               "all_to_all", "all_to_all_v", "send_recv"};
+  const char* const reductions[] = {"all_reduce", "reduce", "reduce_scatter"};
+  no_overflow(some_elements(check)).with("call", moves[check.pick("move", 0, 6)]);
+  same();
   if (check.c.name_of("reduction") == "max" || check.c.name_of("reduction") == "min") check.with("reduction", "sum");
-  const Call call = no_overflow(check).call();
-  check.same_bits("y, on this back end and defined", check.run(call)["y"], emulated(check, call));
+  check.with("call", reductions[check.pick("reduction", 0, 2)]);
+  for (const char* order : {"fold", "tree"}) {
+    check.with("order", order);
+    same();
+  }
 }
 
 CLAIM(collective.primitives.canary) {

@@ -21,6 +21,8 @@ class MpiTransport : public Transport {
   ~MpiTransport() override;
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  /// For calls of MPI's own that all ranks make between exchanges.
+  MPI_Comm communicator() const { return communicator_; }
   void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override;
   void fail(const std::string& why) override;
   /// Waits until every rank's body has ended; then no message is under way. The failure, if any rank failed.

@@ -8,7 +8,7 @@ namespace assay {
 
 /// In which order the contributions x_0 .. x_{n-1} of n ranks are combined: a binary tree over the ranks. Rounding
 /// makes the order part of the result; it does not depend on the back end or on timing (page
-/// `dist.num.reduction_order`).
+/// collective.reduction_order).
 enum class CombineOrder : std::uint8_t {
   ascending,      ///< ((x_0 + x_1) + x_2) + ...: the left fold over ascending ranks
   ring,           ///< chunk c: ((x_{c+1} + x_{c+2}) + ...) + x_c, ranks mod n: where a ring reduce-scatter ends chunk c

@@ -18,9 +18,11 @@ namespace assay::command {
 namespace {
 
 /// Runs a target's claims and notes which ran and passed.
-void note_claims(const std::string& name, const RunOptions& options, spec::Facts& facts) {
+void note_claims(const std::string& name, const RunOptions& options, spec::Facts& facts,
+                 const std::string& concepts = "*") {
   SuiteOptions suite;
   suite.target = name;
+  suite.concept_glob = concepts;
   suite.run = options;
   const auto target = make_target(name);
   for (const Result& r : run_suite(suite, *target, [](const Result&, std::size_t, std::size_t) {})) {
@@ -28,10 +30,10 @@ void note_claims(const std::string& name, const RunOptions& options, spec::Facts
   }
 }
 
-/// Whether the program was built with groups of ranks: the engine knows of none by itself.
-bool distributed_is_built() {
+/// Whether the program was built with a group of ranks: the engine knows of none by itself.
+bool is_built(const std::string& group) {
   try {
-    make_target("ranks:threads");
+    make_target(group);
     return true;
   } catch (const Error&) {
     return false;
@@ -73,7 +75,8 @@ spec::Facts gather(bool run) {
   options.fingerprints = false;
   note_claims("reference", options, facts);
   note_claims("subject:fp32", options, facts);
-  if (distributed_is_built()) note_claims("ranks:threads", options, facts);
+  if (is_built("ranks:threads")) note_claims("ranks:threads", options, facts);
+  if (is_built("ranks:mpi")) note_claims("ranks:mpi", options, facts, "collective.*");  // MPI's own calls among them
   std::map<std::string, bool> alive;
   options.tier_of = tier("default");
   for (const Kill& k : run_planted("*", options, [](const Kill&) {})) alive[k.op + "." + k.bug] |= !k.dead;

@@ -137,15 +137,15 @@ struct Ranks {
       z = w[0];
     } else if (s.option("order", "doubling") || s.option("order", "halving") || (fold && s.bug("mpi_rank_order"))) {
       z = butterfly(v, !s.option("order", "halving"));
-    } else if (s.option("order", "exact") && adds && n > 1) {
+    } else if (s.option("order", "exact") && adds) {
       FixedPoint sum;
       for (const float one : v) sum.add(one);
       z = sum.rounded(element && y.epsilon() > 0x1p-23f);
       if (element) z = y.rounded(z);
-    } else if (s.option("order", "library") || turned) {  // from the last rank to the first
+    } else if (turned) {  // from the last rank to the first
       z = v[at(n - 1)];
       for (Size r = n - 1; r-- > 0;) z = both(z, v[at(r)]);
-    } else {
+    } else {  // fold, and `library`, which may be anything
       z = v[0];
       for (Size r = 1; r < n; ++r) z = both(z, v[at(r)]);
     }
