@@ -41,6 +41,7 @@ void add_list(CLI::App& app) {
         {"mutant:OP.NUMBER[@CONTRACT]", "a subject with one mechanical mutation"},
         {"plugin:FILE.so", "a kernel library behind assay/plugin.h, with its capability file FILE.yaml beside it"},
         {"ranks:threads", "a group of ranks on threads of this process: claims on: process, of sharded ops"},
+        {"ranks:mpi", "the same on four processes that mpirun starts, where MPI is found"},
         {"files:DIR", "outputs that someone else computed"}};
     if (*json)
       fmt::print("{}\n", spec::list_json(*what, targets).dump(2));

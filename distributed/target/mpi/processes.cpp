@@ -29,8 +29,8 @@ constexpr std::chrono::seconds start_deadline{60}, answer_deadline{90};  // long
 class Mpirun {
  public:
   Mpirun() {
-    char folder[] = "/tmp/assay_ranks_XXXXXX";
-    if (mkdtemp(folder) == nullptr) throw Error("ranks:mpi", "a folder for a socket", std::strerror(errno));
+    std::string folder = (std::filesystem::temp_directory_path() / "assay_ranks_XXXXXX").string();
+    if (mkdtemp(folder.data()) == nullptr) throw Error("ranks:mpi", "a folder for a socket", std::strerror(errno));
     folder_ = folder;
     const int listening = listen_at(folder_ / "socket");
     start();
