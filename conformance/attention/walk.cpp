@@ -3,7 +3,10 @@
 #include <cmath>
 
 #include "conformance/attention/flash.hpp"
+#include "reference/attention/paged.hpp"
+#include "reference/attention/ring.hpp"
 #include "reference/attention/split_kv.hpp"
+#include "reference/attention/varlen.hpp"
 #include "reference/softmax/online.hpp"
 #include "reference/softmax/safe.hpp"
 
@@ -43,6 +46,30 @@ Head with_queries(const Head& h, Index first, Index last) {
   return part;
 }
 
+/// Whether the logits are scale q k and nothing else.
+bool plain(const Head& h) { return h.bias.data() == nullptr && h.opt.softcap == 0; }
+
+/// The keys that query i sees.
+std::vector<Index> seen(const Head& h, Index i) {
+  std::vector<Index> keys;
+  for (Index j = 0; j < h.k.rows(); ++j)
+    if (h.keep.data() == nullptr || h.keep(i, j)) keys.push_back(j);
+  return keys;
+}
+
+Tensor<Bound> reshaped(const Matrix<Bound>& x, const Shape& shape) {
+  const Tensor<Bound> y = Tensor<Bound>::uninitialised(shape);
+  for (Index i = 0; i < x.rows(); ++i)
+    for (Index c = 0; c < x.cols(); ++c) y.data()[i * x.cols() + c] = x(i, c);
+  return y;
+}
+
+/// O [queries, dv] and L [queries] of an op of one head.
+Attention<Bound> of_rows(const AttentionOutputs<Bound>& y, Index queries, Index dv) {
+  return {Matrix<Bound>(y.o.storage(), y.o.data(), queries, dv, dv, 1),
+          Vector<Bound>(y.lse.storage(), y.lse.data(), queries, 1)};
+}
+
 bool all_finite(const Vector<Bound>& x) {
   for (Index i = 0; i < x.size(); ++i)
     if (!std::isfinite(value(x[i]))) return false;
@@ -78,7 +105,16 @@ Attention<Bound> Walk::compute(const Head& h) {
   const Index Sk = h.k.rows();
   const Tiles tiles{pick(1, 10), pick(1, 13), pick(0, 1) == 1};
   const std::string sizes = " " + std::to_string(tiles.Br) + "x" + std::to_string(tiles.Bc);
-  switch (pick(0, 5)) {
+  switch (pick(0, 8)) {
+    case 6:
+      if (plain(h)) return by_pages(h);
+      [[fallthrough]];
+    case 7:
+      if (plain(h)) return by_packing(h);
+      [[fallthrough]];
+    case 8:
+      if (plain(h) && h.opt.scale == 0 && h.q.rows() > 0 && h.k.rows() > 0) return by_ring(h);
+      [[fallthrough]];
     case 0:
       path_ += "core";
       return h.run();
@@ -105,6 +141,83 @@ Attention<Bound> Walk::compute(const Head& h) {
       path_ += "flash2" + sizes;
       return by_flash2(flash_inputs(h), tiles).y;
   }
+}
+
+Attention<Bound> Walk::by_pages(const Head& h) {
+  // A request for each query: the keys it sees, in pages of its own all over the pool; or, with pages of one token, in
+  // pages that all requests share.
+  const Index Sq = h.q.rows(), Sk = h.k.rows(), P = pick(1, 5), each = pages_of(Sk, P), step = P == 1 ? 0 : each;
+  const Index pages = std::max<Index>(1, P == 1 ? Sk : Sq * each), turn = pick(0, pages - 1);
+  path_ += "pages of " + std::to_string(P);
+  std::vector<Index> slots(static_cast<std::size_t>(pages * P), 0);
+  const Tensor<Index> table(Shape{Sq, each}, Index{0}), lens(Shape{Sq}, Index{0});
+  for (Index i = 0; i < Sq; ++i) {
+    const std::vector<Index> keys = seen(h, i);
+    lens.data()[i] = static_cast<Index>(keys.size());
+    for (Index t = 0; t < lens.data()[i]; ++t) {
+      const Index key = keys[static_cast<std::size_t>(t)];
+      const Index page = pages - 1 - (turn + (P == 1 ? key : i * step + t / P)) % pages;
+      table.data()[i * each + t / P] = page;
+      slots[static_cast<std::size_t>(page * P + t % P)] = key;
+    }
+  }
+  if (Sk == 0) slots.clear();
+  const Index n = Sk == 0 ? 0 : pages;
+  AttentionPagedOptions opt;
+  opt.scale = h.opt.scale;
+  return of_rows(attention_paged<Bound>(
+                     {reshaped(h.q, {Sq, 1, 1, h.q.cols()}), reshaped(take_rows(h.k, slots), {n, P, 1, h.k.cols()}),
+                      reshaped(take_rows(h.v, slots), {n, P, 1, h.v.cols()}), table, lens},
+                     opt),
+                 Sq, h.v.cols());
+}
+
+Attention<Bound> Walk::by_packing(const Head& h) {
+  // A sequence for each query and the keys it sees, and an empty one behind them.
+  const Index Sq = h.q.rows();
+  path_ += "packed";
+  Vector<Index> cu_q(Sq + 2), cu_k(Sq + 2);
+  std::vector<Index> packed;
+  for (Index i = 0; i < Sq; ++i) {
+    const std::vector<Index> keys = seen(h, i);
+    packed.insert(packed.end(), keys.begin(), keys.end());
+    cu_q[i + 1] = i + 1;
+    cu_k[i + 1] = static_cast<Index>(packed.size());
+  }
+  cu_q[Sq + 1] = cu_q[Sq];
+  cu_k[Sq + 1] = cu_k[Sq];
+  AttentionVarlenOptions opt;
+  opt.scale = h.opt.scale;
+  const auto total = static_cast<Index>(packed.size());
+  return of_rows(attention_varlen<Bound>(
+                     {reshaped(h.q, {Sq, 1, h.q.cols()}), reshaped(take_rows(h.k, packed), {total, 1, h.k.cols()}),
+                      reshaped(take_rows(h.v, packed), {total, 1, h.v.cols()}), cu_q, cu_k},
+                     opt),
+                 Sq, h.v.cols());
+}
+
+Attention<Bound> Walk::by_ring(const Head& h) {
+  // A token has a query and a key: copies of the last query, whose rows nobody asks for, or of the last key, which
+  // nobody sees, make them equally many. In a named schedule where it has shards of this length, or in any other.
+  const Index Sq = h.q.rows(), Sk = h.k.rows(), S = std::max(Sq, Sk), ranks = pick(1, 8), named = pick(0, 3);
+  std::vector<Index> queries, keys;
+  Mask keep(S, S, 0);
+  for (Index t = 0; t < S; ++t) {
+    queries.push_back(std::min(t, Sq - 1));
+    keys.push_back(std::min(t, Sk - 1));
+    for (Index j = 0; j < Sk; ++j) keep(t, j) = h.keep.data() == nullptr || h.keep(queries.back(), j);
+  }
+  using Schedule = AttentionRingOptions::Schedule;
+  const bool whole = named > 0 && S > 0 && S % (2 * ranks) == 0;
+  const Tokens tokens = whole ? shards(named == 1   ? Schedule::contiguous
+                                       : named == 2 ? Schedule::zigzag
+                                                    : Schedule::striped,
+                                       S, ranks)
+                              : shuffled_chunks(check_, name_ + std::to_string(picks_++), S);
+  path_ += "ring of " + std::to_string(tokens.size());
+  const Attention<Bound> y = ring_forward<Bound>(
+      {take_rows(h.q, queries), take_rows(h.k, keys), take_rows(h.v, keys), keep}, tokens, pick(0, 1));
+  return {y.o.row_range(0, Sq), as_col(y.lse).row_range(0, Sq).col(0)};
 }
 
 Attention<Bound> Walk::split_queries(const Head& h, int depth) {
