@@ -1,12 +1,12 @@
 #include "conformance/attention/walk.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "conformance/attention/flash.hpp"
-#include "reference/attention/paged.hpp"
-#include "reference/attention/ring.hpp"
+#include "conformance/attention/walk_forms.hpp"
+#include "conformance/engine/adjoint.hpp"
 #include "reference/attention/split_kv.hpp"
-#include "reference/attention/varlen.hpp"
 #include "reference/softmax/online.hpp"
 #include "reference/softmax/safe.hpp"
 
@@ -46,28 +46,13 @@ Head with_queries(const Head& h, Index first, Index last) {
   return part;
 }
 
-/// Whether the logits are scale q k and nothing else.
-bool plain(const Head& h) { return h.bias.data() == nullptr && h.opt.softcap == 0; }
-
-/// The keys that query i sees.
-std::vector<Index> seen(const Head& h, Index i) {
-  std::vector<Index> keys;
-  for (Index j = 0; j < h.k.rows(); ++j)
-    if (h.keep.data() == nullptr || h.keep(i, j)) keys.push_back(j);
-  return keys;
-}
-
-Tensor<Bound> reshaped(const Matrix<Bound>& x, const Shape& shape) {
-  const Tensor<Bound> y = Tensor<Bound>::uninitialised(shape);
-  for (Index i = 0; i < x.rows(); ++i)
-    for (Index c = 0; c < x.cols(); ++c) y.data()[i * x.cols() + c] = x(i, c);
-  return y;
-}
-
-/// O [queries, dv] and L [queries] of an op of one head.
-Attention<Bound> of_rows(const AttentionOutputs<Bound>& y, Index queries, Index dv) {
-  return {Matrix<Bound>(y.o.storage(), y.o.data(), queries, dv, dv, 1),
-          Vector<Bound>(y.lse.storage(), y.lse.data(), queries, 1)};
+/// How many keys there are up to the last that is seen.
+Index cached(const Head& h) {
+  Index n = 0;
+  for (Index i = 0; i < h.q.rows(); ++i)
+    for (Index j = n; j < h.k.rows(); ++j)
+      if (h.keep(i, j)) n = j + 1;
+  return n;
 }
 
 bool all_finite(const Vector<Bound>& x) {
@@ -79,7 +64,7 @@ bool all_finite(const Vector<Bound>& x) {
 }  // namespace
 
 Attention<Bound> Walk::step(const Head& h, int depth) {
-  const Index choice = depth == 0 ? 5 : pick(0, 6);
+  const Index choice = depth == 0 ? 6 : pick(0, 7);
   const auto within = [&](const char* name, Attention<Bound> (Walk::*form)(const Head&, int)) {
     path_ += std::string(name) + "(";
     Attention<Bound> y = (this->*form)(h, depth - 1);
@@ -96,8 +81,10 @@ Attention<Bound> Walk::step(const Head& h, int depth) {
       return within("permuted", &Walk::permute_keys);
     case 4:
       return pick(0, 1) == 0 ? within("padded", &Walk::pad_keys) : within("scale in q", &Walk::fold_scale);
+    case 5:
+      return within("decode", &Walk::decode);
     default:
-      return compute(h);
+      return is_plain(h) && h.q.rows() > 0 && pick(0, 1) == 0 ? compute_stored(h) : compute(h);
   }
 }
 
@@ -105,16 +92,7 @@ Attention<Bound> Walk::compute(const Head& h) {
   const Index Sk = h.k.rows();
   const Tiles tiles{pick(1, 10), pick(1, 13), pick(0, 1) == 1};
   const std::string sizes = " " + std::to_string(tiles.Br) + "x" + std::to_string(tiles.Bc);
-  switch (pick(0, 8)) {
-    case 6:
-      if (plain(h)) return by_pages(h);
-      [[fallthrough]];
-    case 7:
-      if (plain(h)) return by_packing(h);
-      [[fallthrough]];
-    case 8:
-      if (plain(h) && h.opt.scale == 0 && h.q.rows() > 0 && h.k.rows() > 0) return by_ring(h);
-      [[fallthrough]];
+  switch (pick(0, 5)) {
     case 0:
       path_ += "core";
       return h.run();
@@ -143,81 +121,42 @@ Attention<Bound> Walk::compute(const Head& h) {
   }
 }
 
-Attention<Bound> Walk::by_pages(const Head& h) {
-  // A request for each query: the keys it sees, in pages of its own all over the pool; or, with pages of one token, in
-  // pages that all requests share.
-  const Index Sq = h.q.rows(), Sk = h.k.rows(), P = pick(1, 5), each = pages_of(Sk, P), step = P == 1 ? 0 : each;
-  const Index pages = std::max<Index>(1, P == 1 ? Sk : Sq * each), turn = pick(0, pages - 1);
-  path_ += "pages of " + std::to_string(P);
-  std::vector<Index> slots(static_cast<std::size_t>(pages * P), 0);
-  const Tensor<Index> table(Shape{Sq, each}, Index{0}), lens(Shape{Sq}, Index{0});
-  for (Index i = 0; i < Sq; ++i) {
-    const std::vector<Index> keys = seen(h, i);
-    lens.data()[i] = static_cast<Index>(keys.size());
-    for (Index t = 0; t < lens.data()[i]; ++t) {
-      const Index key = keys[static_cast<std::size_t>(t)];
-      const Index page = pages - 1 - (turn + (P == 1 ? key : i * step + t / P)) % pages;
-      table.data()[i * each + t / P] = page;
-      slots[static_cast<std::size_t>(page * P + t % P)] = key;
+Attention<Bound> Walk::compute_stored(const Head& h) {
+  const Pick draw = [this](Index low, Index high) { return pick(low, high); };
+  switch (pick(0, 4)) {
+    case 0:
+      path_ += "paged";
+      return by_pages(h, pick(1, 5), draw);
+    case 1:
+      path_ += "varlen";
+      return by_varlen(h);
+    case 2: {
+      const RingForm ring = ring_form(h, draw);
+      path_ += "ring of " + std::to_string(ring.tokens.size());
+      return by_ring(h, ring);
+    }
+    default: {
+      const bool absorbed = pick(0, 1) == 1;
+      path_ += absorbed ? "mla absorbed" : "mla expanded";
+      return by_mla(h, absorbed, pick(0, h.q.cols() - 1));
     }
   }
-  if (Sk == 0) slots.clear();
-  const Index n = Sk == 0 ? 0 : pages;
-  AttentionPagedOptions opt;
-  opt.scale = h.opt.scale;
-  return of_rows(attention_paged<Bound>(
-                     {reshaped(h.q, {Sq, 1, 1, h.q.cols()}), reshaped(take_rows(h.k, slots), {n, P, 1, h.k.cols()}),
-                      reshaped(take_rows(h.v, slots), {n, P, 1, h.v.cols()}), table, lens},
-                     opt),
-                 Sq, h.v.cols());
 }
 
-Attention<Bound> Walk::by_packing(const Head& h) {
-  // A sequence for each query and the keys it sees, and an empty one behind them.
-  const Index Sq = h.q.rows();
-  path_ += "packed";
-  Vector<Index> cu_q(Sq + 2), cu_k(Sq + 2);
-  std::vector<Index> packed;
-  for (Index i = 0; i < Sq; ++i) {
-    const std::vector<Index> keys = seen(h, i);
-    packed.insert(packed.end(), keys.begin(), keys.end());
-    cu_q[i + 1] = i + 1;
-    cu_k[i + 1] = static_cast<Index>(packed.size());
+Attention<Bound> Walk::decode(const Head& h, int depth) {
+  // Queries come one by one, or in chunks, and the cache then ends at the last key that one of them sees.
+  const Index Sq = h.q.rows(), most = pick(0, 1) == 0 ? 1 : std::max<Index>(1, Sq);
+  Attention<Bound> y{Matrix<Bound>(0, h.v.cols()), Vector<Bound>(0)};
+  for (Index first = 0, last = 0; first < Sq; first = last) {
+    last = std::min(Sq, first + pick(1, most));
+    const Head chunk = with_queries(h, first, last);
+    std::vector<Index> cache;
+    for (Index j = 0, end = cached(chunk); j < end; ++j) cache.push_back(j);
+    if (first > 0) path_ += ", ";
+    const Attention<Bound> z = step(with_keys(chunk, cache), depth);
+    y = {concat_rows(y.o, z.o), concat_rows(as_col(y.lse), as_col(z.lse)).col(0)};
   }
-  cu_q[Sq + 1] = cu_q[Sq];
-  cu_k[Sq + 1] = cu_k[Sq];
-  AttentionVarlenOptions opt;
-  opt.scale = h.opt.scale;
-  const auto total = static_cast<Index>(packed.size());
-  return of_rows(attention_varlen<Bound>(
-                     {reshaped(h.q, {Sq, 1, h.q.cols()}), reshaped(take_rows(h.k, packed), {total, 1, h.k.cols()}),
-                      reshaped(take_rows(h.v, packed), {total, 1, h.v.cols()}), cu_q, cu_k},
-                     opt),
-                 Sq, h.v.cols());
-}
-
-Attention<Bound> Walk::by_ring(const Head& h) {
-  // A token has a query and a key: copies of the last query, whose rows nobody asks for, or of the last key, which
-  // nobody sees, make them equally many. In a named schedule where it has shards of this length, or in any other.
-  const Index Sq = h.q.rows(), Sk = h.k.rows(), S = std::max(Sq, Sk), ranks = pick(1, 8), named = pick(0, 3);
-  std::vector<Index> queries, keys;
-  Mask keep(S, S, 0);
-  for (Index t = 0; t < S; ++t) {
-    queries.push_back(std::min(t, Sq - 1));
-    keys.push_back(std::min(t, Sk - 1));
-    for (Index j = 0; j < Sk; ++j) keep(t, j) = h.keep.data() == nullptr || h.keep(queries.back(), j);
-  }
-  using Schedule = AttentionRingOptions::Schedule;
-  const bool whole = named > 0 && S > 0 && S % (2 * ranks) == 0;
-  const Tokens tokens = whole ? shards(named == 1   ? Schedule::contiguous
-                                       : named == 2 ? Schedule::zigzag
-                                                    : Schedule::striped,
-                                       S, ranks)
-                              : shuffled_chunks(check_, name_ + std::to_string(picks_++), S);
-  path_ += "ring of " + std::to_string(tokens.size());
-  const Attention<Bound> y = ring_forward<Bound>(
-      {take_rows(h.q, queries), take_rows(h.k, keys), take_rows(h.v, keys), keep}, tokens, pick(0, 1));
-  return {y.o.row_range(0, Sq), as_col(y.lse).row_range(0, Sq).col(0)};
+  return y;
 }
 
 Attention<Bound> Walk::split_queries(const Head& h, int depth) {
@@ -294,6 +233,25 @@ CLAIM(attention.core.walk) {
     const Attention<Bound> end = walk.run(h);
     agree(check, "core attention and " + walk.path(), end, start);
   }
+  if (!is_plain(h)) return;
+  // A walk meets these forms now and then, and on small parts: here each has the whole head.
+  int picks = 0;
+  const Pick pick = [&](Index low, Index high) { return check.pick("whole " + std::to_string(picks++), low, high); };
+  agree(check, "core attention and pages of one slot", by_pages(h, 1, pick), start);
+  agree(check, "core attention and pages", by_pages(h, pick(2, 5), pick), start);
+  agree(check, "core attention and packed sequences", by_varlen(h), start);
+  const Index rotary = pick(0, h.q.cols() - 1);
+  agree(check, "core attention and absorbed MLA", by_mla(h, true, rotary), start);
+  agree(check, "core attention and expanded MLA", by_mla(h, false, rotary), start);
+  const RingForm ring = ring_form(h, pick);
+  agree(check, "core attention and the ring", by_ring(h, ring), start);
+  const Matrix<Bound> d_o = cotangent(h.q.rows(), h.v.cols());
+  const RingGradient<Bound> back = by_ring_backward(h, ring, start, d_o);
+  const AttentionVjp<Bound> expected =
+      attention_vjp(h.q, h.k, h.v, h.keep, h.bias, d_o, full<Bound>(h.q.rows(), 0), h.opt);
+  check.agree("dQ around the ring", back.dq, expected.dq);
+  check.agree("dK around the ring", back.dk, expected.dk);
+  check.agree("dV around the ring", back.dv, expected.dv);
 }
 
 }  // namespace assay

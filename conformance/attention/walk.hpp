@@ -20,10 +20,9 @@ class Walk {
   Index pick(Index low, Index high) { return check_.pick(name_ + std::to_string(picks_++), low, high); }
   Attention<Bound> step(const Head& head, int depth);
   Attention<Bound> compute(const Head& head);
-  Attention<Bound> by_pages(const Head& head);
-  Attention<Bound> by_packing(const Head& head);
-  Attention<Bound> by_ring(const Head& head);
+  Attention<Bound> compute_stored(const Head& head);
   Attention<Bound> split_queries(const Head& head, int depth);
+  Attention<Bound> decode(const Head& head, int depth);
   Attention<Bound> split_keys(const Head& head, int depth);
   Attention<Bound> permute_keys(const Head& head, int depth);
   Attention<Bound> pad_keys(const Head& head, int depth);
