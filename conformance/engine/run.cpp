@@ -93,6 +93,7 @@ class Runner {
       return true;
     } catch (const Failure& f) {
       failing_ = c;
+      ran_ = check.c;
       result_.failure = f;
       result_.observed.reset();
       if (check.last())
@@ -101,6 +102,7 @@ class Runner {
       return false;
     } catch (const Error& e) {
       failing_ = c;
+      ran_ = check.c;
       result_.failure = {std::string("error: ") + e.what(), "", "", "", ""};
       return false;
     }
@@ -197,7 +199,7 @@ class Runner {
     params.disableShrinking = !options_.shrink;
     Silence silence;
     std::exception_ptr broken;
-    std::optional<Case> last_failing;
+    std::optional<Case> last_failing, last_ran;
     Failure last_failure;
     rc::detail::checkTestable(
         [&] {
@@ -211,6 +213,7 @@ class Runner {
           }
           if (!holds) {
             last_failing = c;
+            last_ran = ran_;
             last_failure = result_.failure;
           }
           RC_ASSERT(holds);
@@ -220,15 +223,32 @@ class Runner {
     if (broken) std::rethrow_exception(broken);
     if (last_failing) {
       failing_ = last_failing;
+      ran_ = last_ran;
       result_.failure = last_failure;
     }
+  }
+
+  /// The failing case as its property made it (`check.with("B", 1)`), if that case fails too: what is printed must be
+  /// what a replay runs. A property may take another way from it, and then the case that was drawn is the one to
+  /// replay.
+  Case as_run() {
+    const Case drawn = *failing_, ran = *ran_;
+    if (ran.values() == drawn.values()) return drawn;
+    const Result kept = result_;
+    const std::vector<Observed> observed = observed_;
+    const bool fails = !attempt(ran);
+    const bool same = fails && result_.failure.what == kept.failure.what;
+    result_ = kept;
+    observed_ = observed;
+    failing_ = drawn;
+    return same ? ran : drawn;
   }
 
   void settle() {
     if (failing_) {
       result_.verdict = Result::Verdict::failed;
       ++result_.cases;
-      result_.failing_case = failing_->spell();
+      result_.failing_case = as_run().spell();
       if (options_.fingerprints) result_.fingerprint = fingerprint(observed_, options_.tier_of.z());
       return;
     }
@@ -287,6 +307,7 @@ class Runner {
   const RunOptions& options_;
   std::vector<std::vector<std::int64_t>> allowed_;
   std::optional<Case> failing_;
+  std::optional<Case> ran_;                         // the same after the property changed it
   double lowest_ = infinity, highest_ = -infinity;  // of the values that accuracy expected
   bool asked_ = false;                              // whether any case ran the target
   std::vector<Observed> observed_;                  // failing calls met while shrinking

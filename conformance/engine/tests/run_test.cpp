@@ -125,6 +125,37 @@ TEST(Run, SeedsMatterAndRepeat) {
   EXPECT_NE(drawn(1), drawn(2));
 }
 
+TEST(Run, PrintsTheCaseAsItWasRun) {
+  FakeTarget target;
+  const Property raises = [](Check& check) {
+    if (check.c["T"] == 0) check.with("T", 2);
+    check.require(check.c["T"] == 0, "written to fail");
+  };
+  const Result r = ask(raises, target);
+  ASSERT_EQ(r.verdict, Result::Verdict::failed);
+  EXPECT_EQ(r.failing_case.rfind("T=2 ", 0), 0U) << r.failing_case;
+  RunOptions again = options();
+  again.only_case = r.failing_case;
+  const Result replayed = ask(raises, target, again);
+  EXPECT_EQ(replayed.verdict, Result::Verdict::failed);
+  EXPECT_EQ(replayed.failing_case, r.failing_case);
+}
+
+TEST(Run, PrintsTheCaseAsDrawnWhereTheOtherDoesNotFail) {
+  FakeTarget target;
+  const Property raises = [](Check& check) {
+    const bool empty = check.c["T"] == 0;
+    check.with("T", 2);
+    check.require(!empty, "written to fail");
+  };
+  const Result r = ask(raises, target);
+  ASSERT_EQ(r.verdict, Result::Verdict::failed);
+  EXPECT_EQ(r.failing_case.rfind("T=0 ", 0), 0U) << r.failing_case;
+  RunOptions again = options();
+  again.only_case = r.failing_case;
+  EXPECT_EQ(ask(raises, target, again).verdict, Result::Verdict::failed);
+}
+
 TEST(Suite, ShardsArePartsOfTheWhole) {
   FakeTarget target;
   SuiteOptions o;
