@@ -29,10 +29,13 @@ const std::vector<std::pair<std::string, Contract>>& presets() {
         {"tf32", base(tf32, fp32, fp32)},          {"fp16_out_fp32", base(fp16, fp32, fp32)},
         {"bf16_out_fp32", base(bf16, fp32, fp32)}, {"fp16_rz", base(fp16, fp32, fp32)},
         {"fp16_mma", base(fp16, fp32, fp32)},      {"bf16_mma", base(bf16, fp32, fp32)},
-        {"fp16_acc_fp16", base(fp16, fp16, fp16)}};
+        {"fp16_acc_fp16", base(fp16, fp16, fp16)}, {"flash_bf16", base(bf16, fp32, bf16)},
+        {"flash_fp16", base(fp16, fp32, fp16)}};
     for (auto& [name, c] : p) {
       if (name.ends_with("_rz")) c.kind = Accumulate::truncate;
       if (name.ends_with("_mma")) c.kind = Accumulate::mma;
+      // A FlashAttention-style kernel: unnormalised P in the inputs' format, exponents as fma(s, c, -m c).
+      if (name.starts_with("flash_")) c.p = c.in, c.exponent = Exponent::fma;
     }
     return p;
   }();
@@ -203,7 +206,7 @@ std::string Contract::spell() const {
 
 Contract parse_contract(std::string_view text) {
   Contract c = base(fp32, fp32, fp32);
-  bool first = true;
+  bool first = true, preset_p = false;  // whether the preset itself says what p is stored in
   Given given;
   for (std::size_t at = 0; at < text.size();) {
     const auto end = std::min(text.find(' ', at), text.size());
@@ -225,12 +228,13 @@ Contract parse_contract(std::string_view text) {
                     first ? "a preset (" + names + ") or fields like in=bf16" : "field=value after the first word",
                     std::string(word));
       c = *found;
+      preset_p = c.p != c.acc;
     }
     first = false;
   }
   if (first) throw Error("contract", "a preset or fields like in=bf16 acc=fp32 out=bf16", "nothing");
   if (!given.cast) c.cast = c.out;
-  if (!given.p) c.p = c.acc;
+  if (!given.p && !preset_p) c.p = c.acc;
   if (!given.s) c.s = c.acc;
   if (!given.partial) c.partial = c.acc;
   // A normalised p is divided by a sum that was complete before anything could be rounded.

@@ -29,6 +29,14 @@ TEST(BoundContract, SpellingComesBack) {
   EXPECT_EQ(parse_contract("in=bf16").acc, &formats::fp32);
 }
 
+TEST(BoundContract, FlashPresetsAreTheirLongSpelling) {
+  EXPECT_EQ(parse_contract("flash_bf16").spell(), parse_contract("bf16 p=bf16 exponent=fma").spell());
+  EXPECT_EQ(parse_contract("flash_fp16").spell(), parse_contract("fp16 p=fp16 exponent=fma").spell());
+  EXPECT_EQ(parse_contract("flash_bf16 p=fp32").p, &formats::fp32) << "a field given overrides the preset's";
+  EXPECT_EQ(parse_contract("flash_bf16 acc=fp16").p, &formats::bf16) << "and p does not follow acc";
+  EXPECT_NE(parse_contract("flash_bf16").spell(), parse_contract("bf16").spell());
+}
+
 TEST(BoundContract, ErrorsNameTheField) {
   const auto message = [](const char* text) {
     try {
