@@ -43,7 +43,7 @@ void empty_rows(Check& check);
 void masked_poison(Check& check);
 /// Whatever a row does not see may hold NaN: the row keeps its bits.
 void unseen_has_no_influence(Check& check);
-/// A NaN in q makes the rows of that query and head NaN, if they see anything, and changes no other.
+/// A NaN in q makes the row of that query and head NaN, if it sees anything, and changes no other bit.
 void nan_rows(Check& check);
 /// A NaN in v_jc makes column c NaN in the rows that see j, and changes nothing else.
 void nan_values(Check& check);

@@ -169,8 +169,8 @@ CLAIM(attention.mla_absorbed.nan_row) {
   const Tensors of_query = check.run(query);
   if (any)
     nan_where(of_query, [&](Index a, Index g, Index r) { return a == b && g == h && r == i; });
-  else  // it sees no key: unspecified for itself alone
-    same_but(check, of_query, clean, [&](Index a, Index g, Index r) { return a == b && g == h && r == i; });
+  else  // it sees no key, and has no logit that could be NaN
+    same_but(check, of_query, clean, [](Index, Index, Index) { return false; });
   Call latent = call;  // a NaN in the latent is in the logit, and in every column that W_UV mixes
   latent.set("c", with_element(call["c"], {b, j, 0, check.pick("a", 0, call.size("gw") - 1)}, not_a_number));
   nan_where(check.run(latent), [&](Index a, Index, Index r) { return a == b && mla_sees(call, b, r, j); });

@@ -151,11 +151,13 @@ CLAIM(cache.kv_cache.prefill_decode) {
   const Call call = with_tokens(check).call();
   const Index n = call.size("n"), m = check.pick("first", 0, n);
   const Tensors whole = check.run(call);
-  const Tensors first = check.run(step(call, 0, m, call["k_cache"], call["v_cache"]));
+  const Call start = step(call, 0, m, call["k_cache"], call["v_cache"]);
+  const Tensors first = check.run(start);
   const Call rest = step(call, m, n, first["k_new"], first["v_new"]);
   const Tensors second = check.run(rest);
   if (!check.same_kernel()) {
     check.accurate(call, whole);
+    check.accurate(start, first);
     return check.accurate(rest, second);
   }
   check.same_bits("O of the first part", first["o"], tokens(whole["o"], 0, m));

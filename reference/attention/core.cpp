@@ -90,9 +90,9 @@ AttentionVjp<T> attention_vjp(const Matrix<T>& q, const Matrix<T>& k, const Matr
   const SoftmaxMean<T> y = softmax_mean(s, v, keep, Vector<T>());
   //  P_ij = exp(s_ij - L_i)   0 where masked
   const Matrix<T> p = attention_weights(s, keep, y.lse);  // [Sq, Sk]
-  //  D_i = sum_c dO_ic O_ic - dL_i      dP_ij = dO_i v_j      dS_ij = P_ij (dP_ij - D_i)
-  const Vector<T> D = dot_rows(d_o, y.o) - d_lse;                   // [Sq]
-  const Matrix<T> ds = p * sub_rows(matmul(d_o, transpose(v)), D);  // [Sq, Sk]
+  //  D_i = sum_c dO_ic O_ic - dL_i      dP_ij = dO_i v_j      dS_ij = P_ij (dP_ij - D_i)   0 where masked
+  const Vector<T> D = dot_rows(d_o, y.o) - d_lse;                                    // [Sq]
+  const Matrix<T> ds = p * select(keep, sub_rows(matmul(d_o, transpose(v)), D), 0);  // [Sq, Sk]
   return attention_vjp_of_logits(q, k, p, ds, d_o, opt);
 }
 

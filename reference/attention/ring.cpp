@@ -44,9 +44,7 @@ const AttentionOptions& plain() {
 
 template <class T>
 Matrix<T> scaled(const Matrix<T>& x, Index d) {
-  //  scale = 1 / sqrt(d)
-  const Vector<T> scale = full<T>(x.rows(), 1) / sqrt(full<T>(x.rows(), static_cast<double>(d)));
-  return scale_rows(x, scale);
+  return scale_rows(x, attention_scale<T>(x.rows(), d, plain().scale));
 }
 
 }  // namespace
@@ -149,8 +147,7 @@ void gradients(const AttentionRingInputs<T>& in, const AttentionRingOptions& opt
       //  L^s_i = ln(e^(L_i) + e^sink)
       Vector<T> sink(group * S);
       for (Index i = 0; i < group * S; ++i) sink[i] = in.sink[entry[1] * group + i / S];
-      const Vector<T> m = anchor(max(lse, sink));
-      lse = m + log(exp(lse - m) + exp(sink - m));
+      lse = lse_with_sink(lse, sink);
     }
     //  D_i = sum_c dO_ic O_ic
     const Vector<T> D = dot_rows(g, o);  // [group S]

@@ -34,8 +34,8 @@ SinkVjp<T> sink_vjp(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, 
   const Vector<T> p_sink = exp(sink - y.lse);             // [Sq]
   //  D_i = sum_c dO_ic O_ic      less dL_i where L is L_incl
   const Vector<T> D = included ? dot_rows(d_o, y.o) - d_lse : dot_rows(d_o, y.o);  // [Sq]
-  //  dS_ij = P_ij (dO_i v_j - D_i)      and exp(s_ij - L_excl,i) dL_i where L is L_excl
-  Matrix<T> ds = p * sub_rows(matmul(d_o, transpose(v)), D);  // [Sq, Sk]
+  //  dS_ij = P_ij (dO_i v_j - D_i)   0 where masked      and exp(s_ij - L_excl,i) dL_i where L is L_excl
+  Matrix<T> ds = p * select(keep, sub_rows(matmul(d_o, transpose(v)), D), 0);  // [Sq, Sk]
   if (!included) {
     const Vector<T> lse = attention(q, k, v, keep, bias, sink, without).lse;  // [Sq]
     ds = ds + scale_rows(attention_weights(s, keep, lse), d_lse);

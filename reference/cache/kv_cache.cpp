@@ -14,7 +14,7 @@ std::vector<Index> from(Index first, Index count) {
   return all;
 }
 
-/// The heads of row b: [1, heads, tokens, width] as matrices by head.
+/// Head h of row b of x [B, tokens, heads, width]: [tokens, width].
 template <class T>
 Matrix<T> head(const Tensor<T>& x, Index b, Index h) {
   return at_lead(swap_dims(x, 1, 2), {b, h});
