@@ -26,12 +26,16 @@ std::vector<Index> in_order(Index n) {
 
 Chunks random_chunks(const Check& check, const std::string& name, Index n) { return cut(check, name, in_order(n)); }
 
-Chunks shuffled_chunks(const Check& check, const std::string& name, Index n) {
+std::vector<Index> random_order(const Check& check, const std::string& name, Index n) {
   std::vector<Index> keys = in_order(n);
   for (Index j = n; j-- > 1;)
     std::swap(keys[static_cast<std::size_t>(j)],
               keys[static_cast<std::size_t>(check.pick(name + " swap " + std::to_string(j), 0, j))]);
-  return cut(check, name, keys);
+  return keys;
+}
+
+Chunks shuffled_chunks(const Check& check, const std::string& name, Index n) {
+  return cut(check, name, random_order(check, name, n));
 }
 
 SeenLogits<Bound> seen_logits(const Head& head) { return {select(head.keep, head.logits(), -infinity), head.v}; }

@@ -9,6 +9,8 @@ namespace assay {
 
 /// The keys 0..n-1 in order, cut at random into 1 to 6 chunks, some of them empty.
 Chunks random_chunks(const Check& check, const std::string& name, Index n);
+/// 0..n-1 in a random order.
+std::vector<Index> random_order(const Check& check, const std::string& name, Index n);
 /// The same keys in a random order.
 Chunks shuffled_chunks(const Check& check, const std::string& name, Index n);
 

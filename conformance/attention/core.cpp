@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "conformance/attention/head.hpp"
 #include "conformance/attention/heads.hpp"
 
 // Claims of spec/attention/core.md on targets.
@@ -81,7 +82,30 @@ CLAIM(attention.core.empty_query) {
   for (const Named& t : y.all()) check.require(t.value.size() == 0, t.name + " is empty", t.value.size());
 }
 
-CLAIM(attention.core.empty_row) { empty_rows(check); }
+CLAIM(attention.core.empty_row) {
+  empty_rows(check);
+  // The op returns no gradients: those of the definition are 0 where nothing is seen. A target's:
+  // flash_bwd.masked_zero.
+  const Head h = head_of(check);
+  const Matrix<Bound> d_o(h.q.rows(), h.v.cols(), Bound(1));
+  const AttentionVjp<Bound> back = attention_vjp(h.q, h.k, h.v, h.keep, h.bias, d_o, full<Bound>(h.q.rows(), 1), h.opt);
+  const auto zero = [&](const char* what, const Matrix<Bound>& x, Index row) {
+    for (Index c = 0; c < x.cols(); ++c) check.require(value(x(row, c)) == 0, what, value(x(row, c)));
+  };
+  const auto sees = [&](Index i, Index j) { return h.keep.data() == nullptr || h.keep(i, j) != 0; };
+  for (Index i = 0; i < h.q.rows(); ++i) {
+    bool any = false;
+    for (Index j = 0; j < h.k.rows(); ++j) any = any || sees(i, j);
+    if (!any) zero("dQ of a row that sees no key is 0", back.dq, i);
+  }
+  for (Index j = 0; j < h.k.rows(); ++j) {
+    bool any = false;
+    for (Index i = 0; i < h.q.rows(); ++i) any = any || sees(i, j);
+    if (any) continue;
+    zero("dK of a key that no row sees is 0", back.dk, j);
+    zero("dV of a key that no row sees is 0", back.dv, j);
+  }
+}
 
 CLAIM(attention.core.inf_logit) {
   const Call plain = something(check).with("bias", "given").call();

@@ -1,5 +1,5 @@
 // Claims of spec/attention/core.md on its definition.
-#include "conformance/attention/head.hpp"
+#include "conformance/attention/chunks.hpp"
 #include "conformance/attention/heads.hpp"
 #include "conformance/engine/adjoint.hpp"
 #include "reference/core/lift.hpp"
@@ -135,15 +135,14 @@ CLAIM(attention.core.key_shift) {
 CLAIM(attention.core.kv_permutation) {
   const Head h = head_of(check);
   const Index n = h.k.rows();
-  std::vector<Index> order(static_cast<std::size_t>(n));
-  for (Index j = 0; j < n; ++j) order[static_cast<std::size_t>(j)] = n - 1 - j;
+  const std::vector<Index> order = random_order(check, "keys", n);
   Head turned = h;
   turned.k = take_rows(h.k, order);
   turned.v = take_rows(h.v, order);
   if (h.bias.data() != nullptr) turned.bias = take_cols(h.bias, order);
   turned.keep = Mask(h.q.rows(), n);
   for (Index i = 0; i < h.q.rows(); ++i)
-    for (Index j = 0; j < n; ++j) turned.keep(i, j) = sees(h, i, n - 1 - j);
+    for (Index j = 0; j < n; ++j) turned.keep(i, j) = sees(h, i, order[static_cast<std::size_t>(j)]);
   const Attention<Bound> y = h.run(), z = turned.run();
   check.agree("O with keys and values in another order", z.o, y.o);
   check.agree("L with keys and values in another order", z.lse, y.lse);

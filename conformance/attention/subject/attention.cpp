@@ -182,9 +182,15 @@ struct Kernel {
     lse.set(b, h, i, L);
   }
 
+  /// Subtracts the mean over the keys, channel by channel, where the caller keeps them.
   void overwrite_keys() const {
-    for (std::int64_t j = 0; j < Sk; ++j)
-      for (std::int64_t b = 0; b < B; ++b) k.overwrite(b, j, 0, 0, k(b, j, 0, 0) - 1.0f);
+    for (std::int64_t b = 0; b < B; ++b)
+      for (std::int64_t g = 0; g < Hkv; ++g)
+        for (std::int64_t c = 0; c < d; ++c) {
+          float mean = 0;
+          for (std::int64_t j = 0; j < Sk; ++j) mean += k(b, j, g, c) / static_cast<float>(Sk);
+          for (std::int64_t j = 0; j < Sk; ++j) k.overwrite(b, j, g, c, k(b, j, g, c) - mean);
+        }
   }
 };
 
