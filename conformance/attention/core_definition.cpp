@@ -19,6 +19,19 @@ Head head_of(const Call& call) {
 
 Head head_of(Check& check) { return head_of(something(check).with("sink", "none").call()); }
 
+void head_adjoint(Check& check, const Call& call, const Matrix<Bound>& d_o,
+                  const std::vector<std::pair<const char*, Matrix<Bound>>>& gradients) {
+  for (const auto& [name, gradient] : gradients) {
+    const Tensors direction = along(call, name);
+    const Tensor<Dual> moved = check.define<Dual>(call, direction)["o"];
+    const Index Sq = d_o.rows(), dv = d_o.cols(), width = gradient.cols();
+    const Matrix<Bound> o = derivative(Tensor<Dual>(moved.storage(), moved.data(), {Sq, dv}, {dv, 1}));
+    const Tensor<double> step = direction[name].clone();
+    const Matrix<Bound> d = lifted(Tensor<double>(step.storage(), step.data(), {gradient.rows(), width}, {width, 1}));
+    check.agree(std::string("<dO, J d> = <J^T dO, d> along ") + name, inner(d_o, o), inner(gradient, d));
+  }
+}
+
 namespace {
 
 bool sees(const Head& h, Index i, Index j) { return h.keep.data() == nullptr || h.keep(i, j); }
@@ -44,17 +57,7 @@ CLAIM(attention.core.adjoint) {
   const Head h = head_of(call);
   const Matrix<Bound> d_o = cotangent(h.q.rows(), h.v.cols());
   const AttentionVjp<Bound> back = vjp(h, d_o);
-  for (const auto& [name, gradient] :
-       {std::pair<const char*, Matrix<Bound>>{"q", back.dq}, {"k", back.dk}, {"v", back.dv}}) {
-    const Tensors direction = along(call, name);
-    const Tensor<Dual> moved = check.define<Dual>(call, direction)["o"];
-    const Matrix<Bound> o =
-        derivative(Tensor<Dual>(moved.storage(), moved.data(), {h.q.rows(), h.v.cols()}, {h.v.cols(), 1}));
-    const Tensor<double> step = direction[name].clone();
-    const Matrix<Bound> d =
-        lifted(Tensor<double>(step.storage(), step.data(), {gradient.rows(), gradient.cols()}, {gradient.cols(), 1}));
-    check.agree(std::string("<dO, J d> = <J^T dO, d> along ") + name, inner(d_o, o), inner(gradient, d));
-  }
+  head_adjoint(check, call, d_o, {{"q", back.dq}, {"k", back.dk}, {"v", back.dv}});
 }
 
 CLAIM(attention.core.alignment) {

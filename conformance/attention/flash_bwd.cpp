@@ -108,6 +108,23 @@ CLAIM(attention.flash_bwd.determinism) {
   }
 }
 
+CLAIM(attention.flash_bwd.masked_poison) {
+  Call call = nonempty(check).with("mask", "given").call();
+  const Index b = check.pick("b", 0, call.size("B") - 1), j = check.pick("j", 0, call.size("Sk") - 1);
+  const Index Sq = call.size("Sq"), Sk = call.size("Sk"), Hkv = call.size("Hkv"), dv = call.size("dv");
+  const Tensor<double> mask = call["mask"].clone();
+  for (Index i = 0; i < Sq; ++i) mask.data()[(b * Sq + i) * Sk + j] = 0;
+  call.set("mask", mask);
+  call = consistent(call);
+  Call poisoned = call;
+  const Tensor<double> v = call["v"].clone();
+  const double poison = check.pick("poison", 0, 1) == 0 || !call.contract.in->has_infinity() ? not_a_number : infinity;
+  for (Index i = (b * Sk + j) * Hkv * dv; i < (b * Sk + j + 1) * Hkv * dv; ++i) v.data()[i] = poison;
+  poisoned.set("v", v);
+  const Tensors clean = check.run(call), y = check.run(poisoned);
+  for (const Named& t : clean.all()) check.same_bits(t.name + " with garbage in a hidden value", y[t.name], t.value);
+}
+
 CLAIM(attention.flash_bwd.masked_zero) {
   nonempty(check).with("mask", "given");
   if (check.pick("how", 0, 1) == 0) check.with("mask_is", "empty_rows");

@@ -19,4 +19,9 @@ Head head_of(Check& check);
 /// The same of a call.
 Head head_of(const Call& call);
 
+/// The gradients by input that dO [Sq, dv] has in a call of one head are those of the definition's derivatives:
+/// <dO, J d> = <J^T dO, d> for a direction d of each.
+void head_adjoint(Check& check, const Call& call, const Matrix<Bound>& d_o,
+                  const std::vector<std::pair<const char*, Matrix<Bound>>>& gradients);
+
 }  // namespace assay

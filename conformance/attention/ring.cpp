@@ -113,20 +113,8 @@ CLAIM(attention.ring.empty_row) {
 }
 
 CLAIM(attention.ring.equals_full) {
-  const Call call = some_tokens(check).with("gradient", "none").call(), full = unsharded(call);
+  const Call call = some_tokens(check).with("gradient", "none").call();
   check.accurate(call, check.run(call));
-  same_answer(
-      check, "and full attention",
-      [&] {
-        Tensors defined;
-        for (const auto& [name, t] : check.define<double>(call)) defined.set(name, t, call.contract.out);
-        return defined;
-      }(),
-      [&] {
-        Tensors defined;
-        for (const auto& [name, t] : check.define<double>(full)) defined.set(name, t, call.contract.out);
-        return defined;
-      }());
   // The algorithm itself, step by step in Bound: a head, without the sink, which joins later.
   const RingCase c = ring_case(check.with("sink", "none").call());
   const Attention<Bound> steps = ring_forward(c.head, c.tokens, static_cast<Index>(c.opt.start)), all = c.full();

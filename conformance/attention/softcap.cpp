@@ -108,8 +108,8 @@ CLAIM(attention.softcap.spread) {
       return rounding(o, ((b * Sq + i) * H + h) * Sk + j, *call.contract.out, p[j]);
     };
     for (const Index j : seen)
-      check.at_most("p over exp(2C) times another", p[j],
-                    std::exp(2 * C) * (p[seen[0]] + allowed(seen[0])) + allowed(j));
+      for (const Index other : seen)
+        check.at_most("p over exp(2C) times another", p[j], std::exp(2 * C) * (p[other] + allowed(other)) + allowed(j));
   });
 }
 

@@ -26,16 +26,7 @@ CLAIM(attention.softcap.adjoint) {
   const Call call = check.call();
   const Matrix<Bound> d_o = cotangent(h.q.rows(), h.v.cols());
   const AttentionVjp<Bound> back = attention_vjp(h.q, h.k, h.v, h.keep, h.bias, d_o, full<Bound>(h.q.rows(), 0), h.opt);
-  for (const auto& [name, gradient] : {std::pair<const char*, Matrix<Bound>>{"q", back.dq}, {"k", back.dk}}) {
-    const Tensors direction = along(call, name);
-    const Tensor<Dual> moved = check.define<Dual>(call, direction)["o"];
-    const Matrix<Bound> o =
-        derivative(Tensor<Dual>(moved.storage(), moved.data(), {h.q.rows(), h.v.cols()}, {h.v.cols(), 1}));
-    const Tensor<double> step = direction[name].clone();
-    const Matrix<Bound> d =
-        lifted(Tensor<double>(step.storage(), step.data(), {gradient.rows(), gradient.cols()}, {gradient.cols(), 1}));
-    check.agree(std::string("<dO, J d> = <J^T dO, d> along ") + name, inner(d_o, o), inner(gradient, d));
-  }
+  head_adjoint(check, call, d_o, {{"q", back.dq}, {"k", back.dk}});
 }
 
 CLAIM(attention.softcap.as_score_mod) {

@@ -64,8 +64,8 @@ double get(const std::byte* from, const Format& f) {
   return decode(f, code);
 }
 
-Buffer buffer_of(const std::string& name, const Format& f, const Shape& shape, bool strided) {
-  Buffer b;
+TensorBytes buffer_of(const std::string& name, const Format& f, const Shape& shape, bool strided) {
+  TensorBytes b;
   b.name = name;
   b.dtype = std::string(f.name);
   b.shape = shape;
@@ -88,7 +88,7 @@ Request make_request(const std::string& target, const Call& call, const std::vec
   for (std::size_t i = 0; i < call.options.size(); ++i)
     r.options.push_back({call.op->options[i].name, call.option_text(i), call.options[i]});
   for (const Named& t : call.inputs.all()) {
-    Buffer b = buffer_of(t.name, *t.format, t.value.shape(), layout.strided);
+    TensorBytes b = buffer_of(t.name, *t.format, t.value.shape(), layout.strided);
     const std::size_t width = bytes_of(*t.format);
     b.bytes.assign(span(b.shape, b.strides) * width, std::byte{0xEE});
     for_each(b.shape, b.strides, [&](Index flat, Index offset) {
@@ -121,7 +121,7 @@ Answer read_reply(const Reply& reply, const Request& request, const Call& call) 
       a.kind = Answer::Kind::broken;
       return a;
   }
-  for (const Buffer& b : reply.outputs) {
+  for (const TensorBytes& b : reply.outputs) {
     const TensorSpec* spec = nullptr;
     for (const TensorSpec& s : call.op->outputs) {
       if (s.name == b.name) spec = &s;

@@ -78,7 +78,10 @@ AttentionVjp<T> attention_vjp_of_logits(const Matrix<T>& q, const Matrix<T>& k, 
     return scale_rows(x, attention_scale<T>(x.rows(), q.cols(), opt.scale));
   };
   //  dx_ij = dS_ij (1 - (s'_ij / C)^2)      in place of dS_ij where there is a cap
-  const Matrix<T> dx = opt.softcap == 0 ? ds : softcap_vjp(ds, attention_logits(q, k, Matrix<T>(), opt), opt.softcap);
+  AttentionOptions uncapped = opt;
+  uncapped.softcap = 0;
+  const Matrix<T> dx =
+      opt.softcap == 0 ? ds : softcap_vjp(ds, attention_logits(q, k, Matrix<T>(), uncapped), opt.softcap);  // [Sq, Sk]
   return {scaled(matmul(dx, k)), scaled(matmul(transpose(dx), q)), matmul(transpose(p), d_o), ds};
 }
 

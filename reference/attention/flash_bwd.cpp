@@ -5,24 +5,12 @@ namespace {
 
 using Options = AttentionBackwardOptions;
 
-/// x_ij = scale q_i k_j
-template <class T>
-Matrix<T> products(const AttentionStack<T>& x, const Options& opt) {
-  return scale_rows(matmul(x.q, transpose(x.k)), attention_scale<T>(x.q.rows(), x.q.cols(), opt.scale));  // [n, Sk]
-}
-
-/// tanh(x_ij / C)
-template <class T>
-Matrix<T> capped(const AttentionStack<T>& x, const Options& opt) {
-  const Index n = x.q.rows();
-  return tanh(div_rows(products(x, opt), full<T>(n, opt.softcap)));  // [n, Sk]
-}
-
-template <class T>
-Matrix<T> logits(const AttentionStack<T>& x, const Options& opt) {
-  //  s_ij = C tanh(x_ij / C) + bias_ij
-  const Matrix<T> s = opt.softcap == 0 ? products(x, opt) : opt.softcap * capped(x, opt);  // [n, Sk]
-  return x.bias.data() == nullptr ? s : s + x.bias;
+/// Scale and cap, as the forward pass has them.
+AttentionOptions of_logits(const Options& opt) {
+  AttentionOptions logits;
+  logits.scale = opt.scale;
+  logits.softcap = opt.softcap;
+  return logits;
 }
 
 bool lse_has_sink(const Options& opt) { return opt.lse_of_sink == Options::LseOfSink::included; }
@@ -49,14 +37,8 @@ Matrix<T> dropped(const Matrix<T>& x, const Mask& z, const Options& opt) {
 }  // namespace
 
 template <class T>
-Matrix<T> softcap_derivative(const AttentionStack<T>& x, const Options& opt) {
-  const Matrix<T> t = capped(x, opt);
-  return full<T>(t.rows(), t.cols(), 1) - t * t;  // [n, Sk]
-}
-
-template <class T>
 Attention<T> attention_stacked(const AttentionStack<T>& x, const Options& opt) {
-  const Matrix<T> s = logits(x, opt);
+  const Matrix<T> s = attention_logits(x.q, x.k, x.bias, of_logits(opt));  // [n, Sk]
   SoftmaxMean<T> y = softmax_mean(s, x.v, x.keep, x.sink);
   const bool sink = x.sink.data() != nullptr;
   const Vector<T> L = sink ? lse_with_sink(y.lse, x.sink) : y.lse;
@@ -71,7 +53,7 @@ Attention<T> attention_stacked(const AttentionStack<T>& x, const Options& opt) {
 
 template <class T>
 AttentionGradients<T> attention_backward(const AttentionStack<T>& x, const Options& opt) {
-  const Matrix<T> s = logits(x, opt);  // [n, Sk]
+  const Matrix<T> s = attention_logits(x.q, x.k, x.bias, of_logits(opt));  // [n, Sk]
   const bool sink = x.sink.data() != nullptr, gradient_of_lse = x.d_lse.data() != nullptr;
   const bool excluded = sink && !lse_has_sink(opt);
   const RowMask some = !is_neg_inf(x.lse);
@@ -88,19 +70,14 @@ AttentionGradients<T> attention_backward(const AttentionStack<T>& x, const Optio
   Matrix<T> g = p * sub_rows(dp, gradient_of_lse && excluded ? D - share : D);  // [n, Sk]
   g = select_rows(some, select(x.keep, g, 0), 0);
   //  dS_ij = G_ij mod_ij
-  const Matrix<T> ds = opt.softcap == 0 ? g : g * softcap_derivative(x, opt);  // [n, Sk]
   //  dQ_i = scale sum_j dS_ij k_j      dK_j = scale sum_i dS_ij q_i      dV_j = sum_i P_ij z_ij / (1 - p) dO_i
-  const Index d = x.q.cols();
-  const Matrix<T> dq = scale_rows(matmul(ds, x.k), attention_scale<T>(x.q.rows(), d, opt.scale));             // [n, d]
-  const Matrix<T> dk = scale_rows(matmul(transpose(ds), x.q), attention_scale<T>(x.k.rows(), d, opt.scale));  // [Sk, d]
-  const Matrix<T> dv = matmul(transpose(dropped(p, x.z, opt)), x.d_o);  // [Sk, dv]
+  const AttentionVjp<T> d = attention_vjp_of_logits(x.q, x.k, dropped(p, x.z, opt), g, x.d_o, of_logits(opt));
   //  dsink = - sum_i exp(sink - L_i) D_i
   const Vector<T> d_sink = sink ? -1.0 * (exp(x.sink - L) * D) : Vector<T>();  // [n]
-  return {at(Site::output, dq), at(Site::output, dk), at(Site::output, dv), at(Site::output, g), d_sink};
+  return {at(Site::output, d.dq), at(Site::output, d.dk), at(Site::output, d.dv), at(Site::output, g), d_sink};
 }
 
 #define ASSAY_INSTANTIATE(T)                                                         \
-  template Matrix<T> softcap_derivative(const AttentionStack<T>&, const Options&);   \
   template Attention<T> attention_stacked(const AttentionStack<T>&, const Options&); \
   template AttentionGradients<T> attention_backward(const AttentionStack<T>&, const Options&);
 ASSAY_READINGS(ASSAY_INSTANTIATE)

@@ -32,10 +32,6 @@ struct AttentionGradients {
 template <class T>
 AttentionGradients<T> attention_backward(const AttentionStack<T>& x, const AttentionBackwardOptions& opt);
 
-/// 1 - tanh(scale q k / C)² for every pair: what dS has beside G.
-template <class T>
-Matrix<T> softcap_derivative(const AttentionStack<T>& x, const AttentionBackwardOptions& opt);
-
 /// The op over batch and heads; the tensors of the page, those that the options leave out as Tensor().
 template <class T>
 struct AttentionBackwardInputs {

@@ -7,13 +7,6 @@ namespace {
 
 using Options = AttentionBackwardOptions;
 
-/// `from` as rows first, first + 1, ... of `to`.
-template <class T>
-void put(Matrix<T> to, Index first, const Matrix<T>& from) {
-  for (Index i = 0; i < from.rows(); ++i)
-    for (Index c = 0; c < from.cols(); ++c) to(first + i, c) = from(i, c);
-}
-
 template <class T>
 void check_shapes(const AttentionBackwardInputs<T>& in, const Options& opt) {
   const Shape &q = in.q.shape(), &k = in.k.shape(), &v = in.v.shape();
@@ -64,12 +57,12 @@ AttentionStack<T> attention_stack(const AttentionBackwardInputs<T>& in, Index b,
   if (in.mask.data() != nullptr) seen = both(at_lead(in.mask, {b}), seen);
   for (Index r = 0; r < group; ++r) {
     const Index h = kv * group + r, first = r * Sq;
-    put(x.q, first, at_lead(heads(in.q), {b, h}));
-    put(x.o, first, at_lead(heads(in.o), {b, h}));
-    put(x.d_o, first, at_lead(heads(in.d_o), {b, h}));
-    if (seen.data() != nullptr) put(x.keep, first, seen);
-    if (in.bias.data() != nullptr) put(x.bias, first, at_lead(in.bias, {h}));
-    if (in.z.data() != nullptr) put(x.z, first, at_lead(in.z, {b, h}));
+    copy_rows(at_lead(heads(in.q), {b, h}), x.q.row_range(first, first + Sq));
+    copy_rows(at_lead(heads(in.o), {b, h}), x.o.row_range(first, first + Sq));
+    copy_rows(at_lead(heads(in.d_o), {b, h}), x.d_o.row_range(first, first + Sq));
+    if (seen.data() != nullptr) copy_rows(seen, x.keep.row_range(first, first + Sq));
+    if (in.bias.data() != nullptr) copy_rows(at_lead(in.bias, {h}), x.bias.row_range(first, first + Sq));
+    if (in.z.data() != nullptr) copy_rows(at_lead(in.z, {b, h}), x.z.row_range(first, first + Sq));
     for (Index i = 0; i < Sq; ++i) {
       x.lse[first + i] = in.lse.at_flat((b * H + h) * Sq + i);
       if (in.d_lse.data() != nullptr) x.d_lse[first + i] = in.d_lse.at_flat((b * H + h) * Sq + i);
@@ -92,12 +85,12 @@ AttentionBackwardOutputs<T> attention_backward(const AttentionBackwardInputs<T>&
   const Tensor<T> qh = swap_dims(out.d_q, 1, 2), kh = swap_dims(out.d_k, 1, 2), vh = swap_dims(out.d_v, 1, 2);
   lift({B, Hkv}, 1, 1, [&](const Shape& lead, Index, Index) {
     const AttentionGradients<T> y = attention_backward(attention_stack(in, lead[0], lead[1], opt), opt);
-    put(at_lead(kh, lead), 0, y.dk);
-    put(at_lead(vh, lead), 0, y.dv);
+    copy_rows(y.dk, at_lead(kh, lead));
+    copy_rows(y.dv, at_lead(vh, lead));
     for (Index r = 0; r < group; ++r) {
       const Index h = lead[1] * group + r;
-      put(at_lead(qh, {lead[0], h}), 0, y.dq.row_range(r * Sq, (r + 1) * Sq));
-      if (in.bias.data() != nullptr) put(at_lead(out.d_bias, {lead[0], h}), 0, y.g.row_range(r * Sq, (r + 1) * Sq));
+      copy_rows(y.dq.row_range(r * Sq, (r + 1) * Sq), at_lead(qh, {lead[0], h}));
+      if (in.bias.data() != nullptr) copy_rows(y.g.row_range(r * Sq, (r + 1) * Sq), at_lead(out.d_bias, {lead[0], h}));
       if (in.sink.data() == nullptr) continue;
       Matrix<T> rows(1, Sq);
       for (Index i = 0; i < Sq; ++i) rows(0, i) = y.d_sink[r * Sq + i];

@@ -16,12 +16,6 @@ Tensor<T> reshape(const Tensor<T>& x, const Shape& to) {
 }
 
 template <class T>
-void write(Matrix<T> to, const Matrix<T>& from) {
-  for (Index i = 0; i < from.rows(); ++i)
-    for (Index c = 0; c < from.cols(); ++c) to(i, c) = from(i, c);
-}
-
-template <class T>
 void check_shapes(const MlaInputs<T>& in, bool raw) {
   const Shape &c = in.c.shape(), &q = in.q_nope.shape(), &k = in.k_rope.shape(), &w = in.w_uv.shape();
   if (c.size() != 4 || q.size() != 4 || k.size() != 3 || w.size() != 3)
@@ -94,18 +88,18 @@ MlaOutputs<T> mla_decode(const MlaInputs<T>& in, const MlaDecodeOptions& opt) {
       //  c <- RMSNorm(c) gain      k_rope <- RoPE(k_rope)      rounded as they are written; q_rope <- RoPE(q_rope)
       RmsNormOptions norm;
       norm.eps = opt.eps;
-      write(cb, at(Site::cast, rms_norm(cb, in.gain, norm)));
-      write(kb, at(Site::cast, rope_pairs(kb, in.cos, in.sin)));
+      copy_rows(at(Site::cast, rms_norm(cb, in.gain, norm)), cb);
+      copy_rows(at(Site::cast, rope_pairs(kb, in.cos, in.sin)), kb);
       for (Index h = 0; h < H; ++h) {
         const Matrix<T> q = at_lead(q_rope, {b, h});
-        write(q, held(rope_pairs(q, in.cos_q, in.sin_q), opt));
+        copy_rows(held(rope_pairs(q, in.cos_q, in.sin_q), opt), q);
       }
     }
     if (!fp8) continue;
     const PackedLatent<T> packed = pack_latent(cb, gw);
-    write(cb, packed.c);
-    write(at_lead(codes, {b}), packed.codes);
-    write(at_lead(scales, {b}), packed.scales);
+    copy_rows(packed.c, cb);
+    copy_rows(packed.codes, at_lead(codes, {b}));
+    copy_rows(packed.scales, at_lead(scales, {b}));
   }
   MlaOutputs<T> out;
   out.o = Tensor<T>::uninitialised({B, Sq, H, dvh});
@@ -128,7 +122,7 @@ MlaOutputs<T> mla_decode(const MlaInputs<T>& in, const MlaDecodeOptions& opt) {
                           keep};
     const Attention<T> y =
         opt.form == MlaDecodeOptions::Form::absorbed ? mla_absorbed(head, opt) : mla_expanded(head, opt);
-    write(at_lead(oh, at), y.o);
+    copy_rows(y.o, at_lead(oh, at));
     for (Index i = 0; i < Sq; ++i) out.lse.data()[(b * H + h) * Sq + i] = y.lse[i];
   });
   if (raw) out.c_cache = reshape(c, cs), out.k_cache = k_rope;

@@ -1,18 +1,10 @@
 #include "reference/attention/ring.hpp"
 
-#include "reference/core/lift.hpp"
+#include "reference/attention/flash_bwd.hpp"
 #include "reference/softmax/merge.hpp"
 
 namespace assay {
 namespace {
-
-Index whole(const char* name, double number, Index least) {
-  const auto n = static_cast<Index>(number);
-  if (static_cast<double>(n) != number || n < least)
-    throw Error(std::string("attention_ring: option ") + name, "a whole number from " + std::to_string(least),
-                std::to_string(number));
-  return n;
-}
 
 /// What the queries of one shard see of the keys of another.
 Mask part(const Mask& keep, const std::vector<Index>& queries, const std::vector<Index>& keys) {
@@ -63,6 +55,21 @@ AttentionOptions unsharded(const AttentionRingOptions& opt) {
   return full;
 }
 
+namespace {
+
+AttentionBackwardOptions backward(const AttentionRingOptions& opt) {
+  using Options = AttentionBackwardOptions;
+  Options full;
+  full.causal =
+      opt.causal == AttentionRingOptions::Causal::causal ? Options::Causal::bottom_right : Options::Causal::none;
+  full.window = opt.window;
+  full.mask = opt.mask == AttentionRingOptions::Mask::given ? Options::Mask::given : Options::Mask::none;
+  full.sink = opt.sink == AttentionRingOptions::Sink::given ? Options::Sink::given : Options::Sink::none;
+  return full;
+}
+
+}  // namespace
+
 Mask ring_visible(Index S, const AttentionRingOptions& opt) { return visible(0, S, S, S, unsharded(opt)); }
 
 template <class T>
@@ -111,68 +118,10 @@ RingGradient<T> ring_backward(const RingHead<T>& head, const Matrix<T>& d_o, con
   return y;
 }
 
-namespace {
-
-template <class T>
-void gradients(const AttentionRingInputs<T>& in, const AttentionRingOptions& opt, const AttentionOutputs<T>& y,
-               AttentionRingOutputs<T>& out) {
-  const Index B = in.q.shape()[0], S = in.q.shape()[1], H = in.q.shape()[2], d = in.q.shape()[3];
-  const Index Hkv = in.k.shape()[2], dv = in.v.shape()[3], group = H / Hkv;
-  out.grad_q = Tensor<T>::uninitialised({B, S, H, d});
-  out.grad_k = Tensor<T>::uninitialised({B, S, Hkv, d});
-  out.grad_v = Tensor<T>::uninitialised({B, S, Hkv, dv});
-  const auto heads = [](const Tensor<T>& x) { return swap_dims(x, 1, 2); };
-  // The query heads of a group are rows of one problem: their gradients add up in k and v.
-  lift({B, Hkv}, 1, 1, [&](const Shape& entry, Index, Index) {
-    RingHead<T> all{{}, at_lead(heads(in.k), entry), at_lead(heads(in.v), entry), {}};
-    Mask keep = ring_visible(S, opt);
-    if (in.mask.data() != nullptr) keep = both(at_lead(in.mask, {entry[0]}), keep);
-    Matrix<T> q(group * S, d), g(group * S, dv), o(group * S, dv);
-    Vector<T> lse(group * S);
-    if (keep.data() != nullptr) all.keep = Mask(group * S, S);
-    for (Index m = 0; m < group; ++m) {
-      const Shape one{entry[0], entry[1] * group + m};
-      const Matrix<T> qh = at_lead(heads(in.q), one), gh = at_lead(heads(in.grad_o), one),
-                      oh = at_lead(heads(y.o), one);
-      for (Index i = 0; i < S; ++i) {
-        for (Index c = 0; c < d; ++c) q(m * S + i, c) = qh(i, c);
-        for (Index c = 0; c < dv; ++c) g(m * S + i, c) = gh(i, c);
-        for (Index c = 0; c < dv; ++c) o(m * S + i, c) = oh(i, c);
-        lse[m * S + i] = y.lse.at_flat((one[0] * H + one[1]) * S + i);
-        for (Index j = 0; j < S && keep.data() != nullptr; ++j) all.keep(m * S + i, j) = keep(i, j);
-      }
-    }
-    all.q = q;
-    if (in.sink.data() != nullptr) {
-      //  L^s_i = ln(e^(L_i) + e^sink)
-      Vector<T> sink(group * S);
-      for (Index i = 0; i < group * S; ++i) sink[i] = in.sink[entry[1] * group + i / S];
-      lse = lse_with_sink(lse, sink);
-    }
-    //  D_i = sum_c dO_ic O_ic
-    const Vector<T> D = dot_rows(g, o);  // [group S]
-    const Matrix<T> p = attention_weights(attention_logits(q, all.k, Matrix<T>(), plain()), all.keep, lse);
-    const Matrix<T> ds = p * select(all.keep, sub_rows(matmul(g, transpose(all.v)), D), 0);  // [group S, S]
-    const Matrix<T> dq = at(Site::output, scaled(matmul(ds, all.k), d)),
-                    dk = at(Site::output, scaled(matmul(transpose(ds), q), d)),
-                    d_v = at(Site::output, matmul(transpose(p), g));
-    Matrix<T> to_k = at_lead(heads(out.grad_k), entry), to_v = at_lead(heads(out.grad_v), entry);
-    for (Index i = 0; i < S; ++i) {
-      for (Index c = 0; c < d; ++c) to_k(i, c) = dk(i, c);
-      for (Index c = 0; c < dv; ++c) to_v(i, c) = d_v(i, c);
-      for (Index m = 0; m < group; ++m)
-        for (Index c = 0; c < d; ++c)
-          out.grad_q.data()[((entry[0] * S + i) * H + entry[1] * group + m) * d + c] = dq(m * S + i, c);
-    }
-  });
-}
-
-}  // namespace
-
 template <class T>
 AttentionRingOutputs<T> attention_ring(const AttentionRingInputs<T>& in, const AttentionRingOptions& opt) {
-  const Index ranks = whole("ranks", opt.ranks, 1), start = whole("start", opt.start, 0);
-  static_cast<void>(start);
+  const Index ranks = require_whole("attention_ring: option ranks", opt.ranks, 1);
+  require_whole("attention_ring: option start", opt.start, 0);
   if (in.q.rank() != 4) throw Error("attention_ring: q of the wrong rank", "[B, S, H, d]", to_string(in.q.shape()));
   const Index S = in.q.shape()[1];
   shards(opt.schedule, S, ranks);
@@ -189,11 +138,11 @@ AttentionRingOutputs<T> attention_ring(const AttentionRingInputs<T>& in, const A
   }
   const ReadingScope scope(parts);
   const AttentionOutputs<T> y = attention<T>({in.q, in.k, in.v, in.mask, {}, in.sink}, unsharded(opt));
-  AttentionRingOutputs<T> out{y.o, y.lse, {}, {}, {}};
-  if (in.grad_o.data() == nullptr) return out;
+  if (in.grad_o.data() == nullptr) return {y.o, y.lse, {}, {}, {}};
   require_shape("grad_o", in.grad_o.shape(), y.o.shape());
-  gradients(in, opt, y, out);
-  return out;
+  const AttentionBackwardOutputs<T> g =
+      attention_backward<T>({in.q, in.k, in.v, y.o, y.lse, in.grad_o, {}, in.mask, {}, in.sink, {}}, backward(opt));
+  return {y.o, y.lse, g.d_q, g.d_k, g.d_v};
 }
 
 #define ASSAY_INSTANTIATE(T)                                                                                       \

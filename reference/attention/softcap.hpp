@@ -8,8 +8,8 @@ namespace assay {
 template <class T>
 Matrix<T> softcap(const Matrix<T>& x, double C);
 
-/// Gradient of the logits from that of the capped ones: d_ij (1 - (x'_ij / C)^2), from the capped logits x'.
+/// Gradient of the logits x [n, Sk] from that of the capped ones, d [n, Sk]: d_ij (1 - (x'_ij / C)^2).
 template <class T>
-Matrix<T> softcap_vjp(const Matrix<T>& d, const Matrix<T>& capped, double C);
+Matrix<T> softcap_vjp(const Matrix<T>& d, const Matrix<T>& x, double C);
 
 }  // namespace assay

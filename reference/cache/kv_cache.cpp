@@ -21,12 +21,6 @@ Matrix<T> head(const Tensor<T>& x, Index b, Index h) {
 }
 
 template <class T>
-void put(const Matrix<T>& x, Matrix<T> to, Index row) {
-  for (Index i = 0; i < x.rows(); ++i)
-    for (Index c = 0; c < x.cols(); ++c) to(row + i, c) = x(i, c);
-}
-
-template <class T>
 void require_shapes(const KvCacheInputs<T>& in) {
   for (const Tensor<T>* x : {&in.q, &in.k, &in.v, &in.k_cache, &in.v_cache})
     if (x->rank() != 4) throw Error("kv_cache: a tensor of the wrong rank", "rank 4", to_string(x->shape()));
@@ -77,19 +71,20 @@ KvCacheOutputs<T> kv_cache(const KvCacheInputs<T>& in, const KvCacheOptions& opt
     const Index past = in.past.data()[b], shift = in.shift.data()[b];
     for (Index g = 0; g < Hkv; ++g) {
       //  k_new[b][t] = rot(k_i, t + shift_b)   v_new[b][t] = v_i   t = past_b + i
-      const Matrix<T> k = head(in.k, b, g);  // [n, d]
-      put(at_write ? rotated(k, past + shift, in.cos, in.sin) : k, head(out.k_new, b, g), past);
-      put(head(in.v, b, g), head(out.v_new, b, g), past);
-      //  the keys as they are read, rotated once in either way   [past + n, d]
-      const Matrix<T> old = head(in.k_cache, b, g).row_range(0, past);
-      const Matrix<T> keys = at_write ? concat_rows(old, at(Site::stored, rotated(k, past + shift, in.cos, in.sin)))
+      const Matrix<T> k = head(in.k, b, g);                                               // [n, d]
+      const Matrix<T> written = at_write ? rotated(k, past + shift, in.cos, in.sin) : k;  // [n, d]
+      copy_rows(written, head(out.k_new, b, g).row_range(past, past + n));
+      copy_rows(head(in.v, b, g), head(out.v_new, b, g).row_range(past, past + n));
+      //  the keys as they are read, rotated once in either way
+      const Matrix<T> old = head(in.k_cache, b, g).row_range(0, past);               // [past, d]
+      const Matrix<T> keys = at_write ? concat_rows(old, at(Site::stored, written))  // [past + n, d]
                                       : held(rotated(concat_rows(old, k), shift, in.cos, in.sin));
-      const Matrix<T> values = head(out.v_new, b, g).row_range(0, past + n);
+      const Matrix<T> values = head(out.v_new, b, g).row_range(0, past + n);  // [past + n, dv]
       for (Index h = g * (H / Hkv); h < (g + 1) * (H / Hkv); ++h) {
         //  O_i = attention of rot(q_i, t + shift_b) over slots 0..t
         const Matrix<T> q = held(rotated(head(in.q, b, h), past + shift, in.cos, in.sin));  // [n, d]
-        const Mask keep = visible(0, n, n, past + n, one);
-        put(attention(q, keys, values, keep, Matrix<T>(), Vector<T>(), one).o, head(out.o, b, h), 0);
+        const Mask keep = visible(0, n, n, past + n, one);                                  // [n, past + n]
+        copy_rows(attention(q, keys, values, keep, Matrix<T>(), Vector<T>(), one).o, head(out.o, b, h));
       }
     }
   }

@@ -51,14 +51,6 @@ void require_counts(const Matrix<Index>& counts, Index n, Index c) {
                     "0 to " + std::to_string(c), std::to_string(counts(r, s)));
 }
 
-Index whole(const char* name, double number, Index least) {
-  const auto n = static_cast<Index>(number);
-  if (static_cast<double>(n) != number || n < least)
-    throw Error(std::string("collective: option ") + name, "a whole number from " + std::to_string(least),
-                std::to_string(number));
-  return n;
-}
-
 }  // namespace
 
 template <class T>
@@ -68,8 +60,8 @@ Matrix<T> collective(const Matrix<T>& x, const Matrix<T>& before, const Matrix<I
   if (n < 1) throw Error("collective: x", "a row for each rank, at least one", to_string(shape(x)));
   const bool in_place = opt.memory == CollectiveOptions::Memory::in_place;
   if (!in_place) require_shape("before", shape(before), {n, S});
-  const Index root = whole("root", opt.root, 0) % n, c = S / n;
-  whole("pieces", opt.pieces, 1);
+  const Index root = require_whole("collective: option root", opt.root, 0) % n, c = S / n;
+  require_whole("collective: option pieces", opt.pieces, 1);
   const auto own = [&](Index r) { return in_place ? r * c : 0; };  // where a rank's single block is
   Matrix<T> y = copy(in_place ? x : before);
   switch (opt.call) {

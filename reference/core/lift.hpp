@@ -27,6 +27,15 @@ Matrix<T> at_lead(const Tensor<T>& x, const Shape& lead) {
   return {x.storage(), x.data() + offset, x.shape()[k], x.shape()[k + 1], x.strides()[k], x.strides()[k + 1]};
 }
 
+/// Writes x into a view of what the caller has allocated: `copy_rows(o, at_lead(out.o, {b, h}))`.
+template <class T>
+void copy_rows(const Matrix<T>& x, Matrix<T> to) {
+  if (x.rows() != to.rows() || x.cols() != to.cols())
+    throw Error("rows that do not fit", to_string({to.rows(), to.cols()}), to_string({x.rows(), x.cols()}));
+  for (Index i = 0; i < x.rows(); ++i)
+    for (Index c = 0; c < x.cols(); ++c) to(i, c) = x(i, c);
+}
+
 /// The tensor with two dimensions exchanged, as a view: [B, S, H, D] as [B, H, S, D].
 template <class T>
 Tensor<T> swap_dims(const Tensor<T>& x, std::size_t i, std::size_t j) {

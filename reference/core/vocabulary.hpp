@@ -195,6 +195,8 @@ template <class T>
 Matrix<double> values(const Matrix<T>& x);
 
 void require_shape(const char* tensor, const Shape& found, const Shape& expected);
+/// An option that counts something, at least `least`.
+Index require_whole(const char* option, double number, Index least);
 template <class T>
 Shape shape(const Matrix<T>& x) {
   return {x.rows(), x.cols()};

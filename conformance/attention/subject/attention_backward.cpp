@@ -29,6 +29,7 @@ struct Kernel {
   const bool by_block = s.bug("block_lse"), guardless = s.bug("empty_row_nan"), plain_l = s.bug("lse_not_log2e");
   const bool dropped_p = s.bug("dropout_p_in_ds"), overwrite = s.bug("gqa_overwrite");
   const bool no_mod = s.bug("mod_derivative_forgotten"), twice = s.bug("scale_twice");
+  const bool unselected = s.bug("masked_value_multiplied");
   float scale = s.number("scale");
   std::vector<float> L{}, D{}, grad_q{};  // of one batch entry: [H, Sq], [H, Sq], [H, Sq, d]
 
@@ -136,7 +137,7 @@ struct Kernel {
       l = block.l, delta = block.sum;
     }
     const float p = weight(seen ? logit(h, i, j, x) : -INFINITY, l), p_v = dropped(b, h, i, j, p);
-    const float g = (dropped_p ? p_v : p) * (d_p(b, h, i, j) - delta);
+    const float g = seen || unselected ? (dropped_p ? p_v : p) * (d_p(b, h, i, j) - delta) : 0.0f;
     if (d_bias.wanted() && bias.given()) d_bias.set(b, h, i, j, g);
     const float t = cap > 0 && s.bug("derivative_uncapped") ? std::atanh(x) : x;
     const float ds = (cap > 0 && !no_mod ? g * (1.0f - t * t) : g) * scale;

@@ -125,8 +125,8 @@ void CallMemory::inspect(const std::vector<Placed>& all, const Request& r, Reply
   }
 }
 
-std::vector<Buffer> CallMemory::outputs(const std::vector<Placed>& all) {
-  std::vector<Buffer> list;
+std::vector<TensorBytes> CallMemory::outputs(const std::vector<Placed>& all) {
+  std::vector<TensorBytes> list;
   for (const Placed& p : all) {
     if (!p.output) continue;
     list.push_back(*p.buffer);

@@ -9,7 +9,7 @@ namespace assay {
 
 /// A tensor of a call and its place in shared memory.
 struct Placed {
-  const Buffer* buffer;
+  const TensorBytes* buffer;
   bool output;
   std::size_t span, start;
   Extent extent;
@@ -32,7 +32,7 @@ class CallMemory {
   /// and message of the reply.
   void inspect(const std::vector<Placed>& all, const Request& r, Reply& reply);
   /// The outputs as they are now.
-  std::vector<Buffer> outputs(const std::vector<Placed>& all);
+  std::vector<TensorBytes> outputs(const std::vector<Placed>& all);
   /// Where the worker had the tensors.
   std::vector<Mapped> mapped(const std::vector<Placed>& all);
 

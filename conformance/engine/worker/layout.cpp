@@ -5,7 +5,7 @@
 namespace assay {
 namespace {
 
-bool dense(const Buffer& b) {
+bool dense(const TensorBytes& b) {
   Index step = 1;
   for (std::size_t d = b.shape.size(); d-- > 0;) {
     if (b.shape[d] != 1 && b.strides[d] != step) return false;
@@ -16,7 +16,7 @@ bool dense(const Buffer& b) {
 
 }  // namespace
 
-std::size_t span_bytes(const Buffer& b) {
+std::size_t span_bytes(const TensorBytes& b) {
   const assay_dtype dtype = abi_dtype(b.dtype);
   if (b.strides.size() != b.shape.size())
     throw Error("strides of tensor '" + b.name + "' do not fit its shape", "one for each of " + to_string(b.shape),
@@ -43,7 +43,7 @@ std::size_t span_bytes(const Buffer& b) {
   return static_cast<std::size_t>(last + 1) * (dtype.bits / 8);
 }
 
-std::vector<bool> element_bytes(const Buffer& b, bool overlap_allowed) {
+std::vector<bool> element_bytes(const TensorBytes& b, bool overlap_allowed) {
   if (count(b.shape) == 0 || dense(b)) return {};
   const std::size_t width = abi_dtype(b.dtype).bits / 8;
   std::vector<bool> mine(span_bytes(b));

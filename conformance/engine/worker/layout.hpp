@@ -10,11 +10,11 @@
 namespace assay {
 
 /// Bytes from the first element to the end of the last. Throws Error naming the tensor.
-std::size_t span_bytes(const Buffer& buffer);
+std::size_t span_bytes(const TensorBytes& buffer);
 
 /// For each byte of the span: does it belong to an element? Empty if all do. Throws Error if two elements overlap and
 /// `overlap_allowed` is false.
-std::vector<bool> element_bytes(const Buffer& buffer, bool overlap_allowed);
+std::vector<bool> element_bytes(const TensorBytes& buffer, bool overlap_allowed);
 
 /// A piece of shared memory that holds one tensor.
 struct Extent {

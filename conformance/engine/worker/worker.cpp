@@ -107,11 +107,11 @@ struct Worker::Impl {
     if (r.inputs.size() + r.outputs.size() > kMaxTensors)
       throw Error("tensors of one call", "at most " + std::to_string(kMaxTensors),
                   std::to_string(r.inputs.size() + r.outputs.size()));
-    for (const Buffer& b : r.inputs)
+    for (const TensorBytes& b : r.inputs)
       if (b.bytes.size() != span_bytes(b))
         throw Error("bytes of input '" + b.name + "' do not fit its shape " + to_string(b.shape),
                     std::to_string(span_bytes(b)), std::to_string(b.bytes.size()));
-    for (const Buffer& b : r.outputs) element_bytes(b, false);
+    for (const TensorBytes& b : r.outputs) element_bytes(b, false);
     if (process && process->died()) {
       Reply reply = after_death({});
       reply.message = "died after its previous call had returned: " + reply.message;
@@ -185,7 +185,7 @@ const char* to_string(Reply::Kind kind) {
   return "?";
 }
 
-std::vector<Index> untouched(const Buffer& output, std::uint16_t poison) {
+std::vector<Index> untouched(const TensorBytes& output, std::uint16_t poison) {
   std::vector<Index> found;
   const int bits = abi_dtype(output.dtype).bits;
   const Index n = count(output.shape);

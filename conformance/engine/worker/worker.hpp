@@ -15,7 +15,7 @@ namespace assay {
 /// One tensor of a call: bytes as they lie in memory. Element (i0, i1, ...) starts i0*strides[0] + i1*strides[1] + ...
 /// elements after the first; `bytes` reaches from the first element to the last, with whatever lies between them.
 /// The stride of a dimension of size 0 or 1 is passed on as it is and means nothing.
-struct Buffer {
+struct TensorBytes {
   std::string name;   ///< as on the op's page
   std::string dtype;  ///< a name of reference/core/format.hpp
   Shape shape;
@@ -41,7 +41,7 @@ struct Request {
   std::string target;  ///< "plugin:FILE.so", or the name of a builtin ("subject:softmax")
   std::string op, contract;
   std::vector<RequestOption> options;
-  std::vector<Buffer> inputs, outputs;
+  std::vector<TensorBytes> inputs, outputs;
   Guard guard = Guard::after;
   std::size_t alignment = 0;  ///< of every tensor's first byte; a power of two; 0: that of the element
   std::uint16_t poison = kPoison;
@@ -61,11 +61,11 @@ struct Reply {
     output_gap_written,  ///< wrote between the elements of a strided output
   };
   Kind kind = Kind::ok;
-  std::string message;          ///< a sentence; empty when ok
-  std::string note;             ///< of an accepted call: what the target left in the error buffer
-  std::vector<Buffer> outputs;  ///< as requested, with bytes; filled when ok, input_written and output_gap_written
-  double seconds = 0;           ///< inside the target
-  std::string log;              ///< what the target printed (stdout and stderr), at most the last 4096 bytes
+  std::string message;               ///< a sentence; empty when ok
+  std::string note;                  ///< of an accepted call: what the target left in the error buffer
+  std::vector<TensorBytes> outputs;  ///< as requested, with bytes; filled when ok, input_written and output_gap_written
+  double seconds = 0;                ///< inside the target
+  std::string log;                   ///< what the target printed (stdout and stderr), at most the last 4096 bytes
 };
 const char* to_string(Reply::Kind kind);
 
@@ -114,6 +114,6 @@ class Worker {
 };
 
 /// Flat indices (row-major) of the elements of a returned output that still hold the poison of its request.
-std::vector<Index> untouched(const Buffer& output, std::uint16_t poison);
+std::vector<Index> untouched(const TensorBytes& output, std::uint16_t poison);
 
 }  // namespace assay

@@ -2,7 +2,6 @@
 // there as its own rank until the engine closes it.
 #include <mpi.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -21,9 +20,7 @@ namespace {
 
 int connected_to(const char* path) {
   const int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+  const sockaddr_un address = socket_address(path);
   if (s < 0 || connect(s, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     throw Error("a rank cannot reach the engine", "a socket at " + std::string(path), std::strerror(errno));
   return s;

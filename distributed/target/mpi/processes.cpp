@@ -5,7 +5,6 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,9 +31,16 @@ class Mpirun {
     std::string folder = (std::filesystem::temp_directory_path() / "assay_ranks_XXXXXX").string();
     if (mkdtemp(folder.data()) == nullptr) throw Error("ranks:mpi", "a folder for a socket", std::strerror(errno));
     folder_ = folder;
-    const int listening = listen_at(folder_ / "socket");
-    start();
-    for (int i = 0; i < processes; ++i) accept_from(listening);
+    int listening = -1;
+    try {
+      listening = listen_at(folder_ / "socket");
+      start();
+      for (int i = 0; i < processes; ++i) accept_from(listening);
+    } catch (const Error&) {
+      if (listening >= 0) close(listening);
+      end();
+      throw;
+    }
     close(listening);
   }
   ~Mpirun() { end(); }
@@ -57,9 +63,7 @@ class Mpirun {
  private:
   int listen_at(const std::filesystem::path& path) {
     const int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+    const sockaddr_un address = socket_address(path.string());
     if (s < 0 || bind(s, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || listen(s, processes) != 0)
       throw Error("ranks:mpi", "a socket at " + path.string(), std::strerror(errno));
     return s;
@@ -92,12 +96,8 @@ class Mpirun {
     const auto until = std::chrono::steady_clock::now() + start_deadline;
     pollfd waiting{listening, POLLIN, 0};
     while (poll(&waiting, 1, 100) <= 0)
-      if (waitpid(pid_, nullptr, WNOHANG) != 0 || std::chrono::steady_clock::now() > until) {
-        const std::string why = last_words();
-        close(listening);
-        end();
-        throw Error("ranks:mpi", std::to_string(processes) + " processes that connect", why);
-      }
+      if (waitpid(pid_, nullptr, WNOHANG) != 0 || std::chrono::steady_clock::now() > until)
+        throw Error("ranks:mpi", std::to_string(processes) + " processes that connect", last_words());
     const int s = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
     std::int32_t rank = -1;
     if (s < 0 || recv(s, &rank, sizeof rank, MSG_WAITALL) != sizeof rank || rank < 0 || rank >= processes)

@@ -36,6 +36,15 @@ bool receive_bytes(int socket, void* data, std::size_t n) {
 
 }  // namespace
 
+sockaddr_un socket_address(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path)
+    throw Error("the path of a socket", "at most " + std::to_string(sizeof address.sun_path - 1) + " characters", path);
+  path.copy(address.sun_path, path.size());
+  return address;
+}
+
 bool send_file(int socket, const SafetensorsFile& file) {
   const Bytes bytes = serialize_safetensors(file);
   const std::uint64_t length = bytes.size();

@@ -1,4 +1,6 @@
 #pragma once
+#include <sys/un.h>
+
 #include <optional>
 
 #include "conformance/engine/call_file.hpp"
@@ -8,6 +10,8 @@
 // safetensors file with `delays` in its metadata, and from rank 0 an answer as one, each behind its length.
 namespace assay {
 
+/// Throws Error if a path is too long for a socket.
+sockaddr_un socket_address(const std::string& path);
 /// False if the other side is gone.
 bool send_file(int socket, const SafetensorsFile& file);
 /// None if the other side is gone.

@@ -55,22 +55,25 @@ TEST_F(BoundScalar, ExactOperationsHaveNoError) {
 }
 
 // Whatever an argument within its errors, and a tanh within eps of it, can give is within w; and what z deviations of
-// the argument give within the allowance. The allowance is not more than 1.6 times what is reached.
+// the argument give within the allowance. It is also reached: the slope f' of tanh changes by
+// |f''| <= 2 f', so within 10 s it is at most e^(20 s) of what a difference over 10 s has.
 TEST_F(BoundScalar, TanhCoversItsArgumentAndItsOwnError) {
   const double eps = 5 * u;  // 2.5 ulp
   for (const double x : {1e-3, 0.2, -0.66, 1.0, 2.5, -6.0, 20.0})
     for (const double s : {0.0, 1e-9, 1e-5, 1e-2, 0.3}) {
       const Bound y = tanh(noisy(x, s * s));
+      // the double tanh here errs by 2^-52 of its value, twice in a difference of at least eps times it
+      const double own_error = 4 * 0x1p-52 * std::fabs(y.v);
       double reached = 0, likely = 0;
       for (const double side : {-1.0, 1.0})
         for (const double own : {-eps, eps}) {
           reached = std::max(reached, std::fabs(math::tanh(x + side * 10 * s) * (1 + own) - y.v));
           likely = std::max(likely, std::fabs(math::tanh(x + side * 8 * s) * (1 + own) - y.v));
         }
-      EXPECT_GE(y.w * (1 + 1e-9), reached) << x << " " << s;
-      EXPECT_GE(y.allowed() * (1 + 1e-9), likely) << x << " " << s;
+      EXPECT_GE(y.w + own_error, reached) << x << " " << s;
+      EXPECT_GE(y.allowed() + own_error, likely) << x << " " << s;
       if (s <= 1e-5) {
-        EXPECT_LE(y.w, 1.6 * reached + 1e-15) << x << " " << s;
+        EXPECT_LE(y.w, (1 + 40 * s) * (reached + own_error)) << x << " " << s;
       }
     }
   EXPECT_EQ(tanh(Bound(0)).w, 0);

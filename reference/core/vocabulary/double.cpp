@@ -8,6 +8,12 @@ void require_shape(const char* tensor, const Shape& found, const Shape& expected
   if (found != expected)
     throw Error(std::string("tensor ") + tensor + " has the wrong shape", to_string(expected), to_string(found));
 }
+Index require_whole(const char* option, double number, Index least) {
+  const auto n = static_cast<Index>(number);
+  if (static_cast<double>(n) != number || n < least)
+    throw Error(option, "a whole number from " + std::to_string(least), std::to_string(number));
+  return n;
+}
 RowMask operator!(const RowMask& m) {
   RowMask n(m.size());
   for (Index i = 0; i < m.size(); ++i) n[i] = !m[i];

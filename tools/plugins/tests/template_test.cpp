@@ -11,9 +11,9 @@
 namespace assay {
 namespace {
 
-Buffer tensor(const std::string& name, const std::string& dtype, const Shape& shape,
-              const std::vector<double>& values) {
-  Buffer b{name, dtype, shape, dense_strides(shape), {}};
+TensorBytes tensor(const std::string& name, const std::string& dtype, const Shape& shape,
+                   const std::vector<double>& values) {
+  TensorBytes b{name, dtype, shape, dense_strides(shape), {}};
   const int width = dtype == "bool" ? 1 : format(dtype).bits / 8;
   for (const double v : values) {
     const std::uint64_t code = encode(format(dtype), v);
@@ -22,7 +22,7 @@ Buffer tensor(const std::string& name, const std::string& dtype, const Shape& sh
   return b;
 }
 
-std::vector<double> values(const Buffer& b) {
+std::vector<double> values(const TensorBytes& b) {
   const auto width = static_cast<std::size_t>(format(b.dtype).bits / 8);
   std::vector<double> v;
   for (std::size_t at = 0; at < b.bytes.size(); at += width) {
@@ -40,7 +40,7 @@ void PrintTo(const Plugin& p, std::ostream* os) { *os << p.name << " " << p.form
 
 class Template : public testing::TestWithParam<Plugin> {
  protected:
-  Reply call(const std::string& op, std::vector<Buffer> inputs, std::vector<Buffer> outputs,
+  Reply call(const std::string& op, std::vector<TensorBytes> inputs, std::vector<TensorBytes> outputs,
              std::vector<RequestOption> options = {}) {
     Request r;
     r.target = std::string("plugin:") + ASSAY_PLUGINS + "/" + GetParam().name + ".so";
@@ -96,7 +96,7 @@ TEST_P(Template, SaysNo) {
 
 TEST_P(Template, RefusesShapesThatDoNotFit) {
   const std::string f = GetParam().format;
-  const Buffer x = tensor("x", f, {2, 2}, {1, 2, 3, 4});
+  const TensorBytes x = tensor("x", f, {2, 2}, {1, 2, 3, 4});
   EXPECT_STREQ(to_string(call("softmax", {x}, {tensor("p", f, {2, 3}, {})}).kind), "error");
   EXPECT_STREQ(to_string(call("softmax", {x, tensor("mask", "bool", {3, 2}, std::vector<double>(6, 1))},
                               {tensor("p", f, {2, 2}, {})}, {{"mask", "given", 1}})

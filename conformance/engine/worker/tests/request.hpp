@@ -16,9 +16,9 @@ inline std::string plugin(const std::string& name) {
 inline Program program() { return {program_folder() + "/assay_test_worker", 0, 20}; }
 
 /// fp32, dense unless strides are given; gaps hold zeros.
-inline Buffer buffer(const std::string& name, const Shape& shape, const std::vector<float>& values = {},
-                     const Shape& strides = {}) {
-  Buffer b{name, "fp32", shape, strides.empty() ? dense_strides(shape) : strides, {}};
+inline TensorBytes buffer(const std::string& name, const Shape& shape, const std::vector<float>& values = {},
+                          const Shape& strides = {}) {
+  TensorBytes b{name, "fp32", shape, strides.empty() ? dense_strides(shape) : strides, {}};
   if (values.empty()) return b;
   Index last = 0;
   for (std::size_t d = 0; d < shape.size(); ++d) last += (shape[d] - 1) * (shape[d] == 1 ? 0 : b.strides[d]);
@@ -34,7 +34,7 @@ inline Buffer buffer(const std::string& name, const Shape& shape, const std::vec
   return b;
 }
 
-inline std::vector<float> floats(const Buffer& b) {
+inline std::vector<float> floats(const TensorBytes& b) {
   std::vector<float> v(b.bytes.size() / sizeof(float));
   if (!v.empty()) std::memcpy(v.data(), b.bytes.data(), v.size() * sizeof(float));
   return v;

@@ -14,10 +14,10 @@ namespace assay {
 namespace {
 
 // Rows further apart than they are long by `pad`; a size of 1 gets a garbage stride.
-Buffer tensor(const std::string& name, const std::string& dtype, const Shape& shape, const std::vector<double>& values,
-              Index pad = 0) {
+TensorBytes tensor(const std::string& name, const std::string& dtype, const Shape& shape,
+                   const std::vector<double>& values, Index pad = 0) {
   const int width = dtype == "int8" || dtype == "uint8" ? 1 : format(dtype).bits / 8;
-  Buffer b{name, dtype, shape, dense_strides(shape), {}};
+  TensorBytes b{name, dtype, shape, dense_strides(shape), {}};
   if (shape.size() == 2) b.strides[0] += pad;
   Index span = 1;
   for (std::size_t d = 0; d < shape.size(); ++d) span += (shape[d] - 1) * b.strides[d];
@@ -32,7 +32,7 @@ Buffer tensor(const std::string& name, const std::string& dtype, const Shape& sh
   return b;
 }
 
-std::vector<double> values(const Buffer& b) {
+std::vector<double> values(const TensorBytes& b) {
   const int width = format(b.dtype).bits / 8;
   std::vector<double> v(static_cast<std::size_t>(count(b.shape)));
   for (Index flat = 0; flat < static_cast<Index>(v.size()); ++flat) {
@@ -48,8 +48,8 @@ std::vector<double> values(const Buffer& b) {
 class OneDnn : public testing::Test {
  protected:
   // Under both guards; the two must agree.
-  Reply call(const std::string& op, const std::string& contract, std::vector<Buffer> inputs,
-             std::vector<Buffer> outputs, std::vector<RequestOption> options = {}) {
+  Reply call(const std::string& op, const std::string& contract, std::vector<TensorBytes> inputs,
+             std::vector<TensorBytes> outputs, std::vector<RequestOption> options = {}) {
     Request r{
         std::string("plugin:") + ASSAY_ONEDNN, op, contract, std::move(options), std::move(inputs), std::move(outputs)};
     const Reply after = worker_.call(r);
@@ -167,7 +167,7 @@ TEST_F(OneDnn, EmptyBatches) {
 }
 
 TEST_F(OneDnn, SaysWhatItDoesNotOffer) {
-  const auto why = [&](const std::string& op, std::vector<Buffer> out, std::vector<RequestOption> options = {}) {
+  const auto why = [&](const std::string& op, std::vector<TensorBytes> out, std::vector<RequestOption> options = {}) {
     const Reply r = call(op, "in=fp32 acc=fp32 out=fp32", {tensor("x", "fp32", {2, 2}, {1, 2, 3, 4})}, std::move(out),
                          std::move(options));
     return std::string(to_string(r.kind)) + ": " + r.message;
@@ -182,15 +182,15 @@ TEST_F(OneDnn, SaysWhatItDoesNotOffer) {
 }
 
 TEST_F(OneDnn, RefusesShapesThatDoNotFit) {
-  const Buffer x = tensor("x", "fp32", {2, 3}, std::vector<double>(6)), y = tensor("y", "fp32", {2, 4}, {});
-  const auto why = [&](const std::string& op, std::vector<Buffer> in, const Buffer& out) {
+  const TensorBytes x = tensor("x", "fp32", {2, 3}, std::vector<double>(6)), y = tensor("y", "fp32", {2, 4}, {});
+  const auto why = [&](const std::string& op, std::vector<TensorBytes> in, const TensorBytes& out) {
     in.insert(in.begin(), x);
     const Reply r = call(op, "in=fp32 acc=fp32 out=fp32", in, {out},
                          op == "softmax" ? std::vector<RequestOption>{}
                                          : std::vector<RequestOption>{{op == "linear" ? "bias" : "eps", "1", 1}});
     return std::string(to_string(r.kind)) + ": " + r.message;
   };
-  const Buffer w = tensor("w", "fp32", {3, 4}, std::vector<double>(12));
+  const TensorBytes w = tensor("w", "fp32", {3, 4}, std::vector<double>(12));
   const auto vector = [](const char* name, Index n) {
     return tensor(name, "fp32", {n}, std::vector<double>(static_cast<std::size_t>(n)));
   };
@@ -198,7 +198,7 @@ TEST_F(OneDnn, RefusesShapesThatDoNotFit) {
   EXPECT_EQ(why("linear", {w, vector("b", 5)}, y), "error: oneDNN: tensor b is fp32 [5] strides [1], expected [4]");
   EXPECT_EQ(why("linear", {tensor("w", "fp32", {4, 4}, std::vector<double>(16))}, y),
             "error: oneDNN: tensor w is fp32 [4, 4] strides [4, 1], expected [3, 4]");
-  const Buffer out = tensor("y", "fp32", {2, 3}, {});
+  const TensorBytes out = tensor("y", "fp32", {2, 3}, {});
   EXPECT_EQ(why("layer_norm", {vector("w", 3), vector("b", 3)}, out).substr(0, 2), "ok");
   EXPECT_EQ(why("layer_norm", {vector("w", 4), vector("b", 3)}, out),
             "error: oneDNN: tensor w is fp32 [4] strides [1], expected [3]");
