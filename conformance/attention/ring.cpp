@@ -1,5 +1,6 @@
 #include "conformance/attention/ring.hpp"
 
+#include "conformance/attention/head.hpp"
 #include "conformance/engine/adjoint.hpp"
 
 // Claims of spec/attention/ring.md.
@@ -59,24 +60,10 @@ CLAIM(attention.ring.adjoint) {
   const RingCase c = ring_case(call);
   const Attention<Bound> y = c.full();
   const Matrix<Bound> d_o = cotangent(y.o.rows(), y.o.cols());
-  Vector<Bound> lse = y.lse;
-  if (c.sink.data() != nullptr) {  // L with the sink: of one more key
-    const Vector<Bound> m = anchor(max(lse, c.sink));
-    lse = m + log(exp(lse - m) + exp(c.sink - m));
-  }
+  const Vector<Bound> lse = c.sink.data() == nullptr ? y.lse : lse_with_sink(y.lse, c.sink);
   const RingGradient<Bound> back =
       ring_backward(c.head, d_o, lse, dot_rows(d_o, y.o), c.tokens, static_cast<Index>(c.opt.start));
-  for (const auto& [name, gradient] :
-       {std::pair<const char*, Matrix<Bound>>{"q", back.dq}, {"k", back.dk}, {"v", back.dv}}) {
-    const Tensors direction = along(call, name);
-    const Tensor<Dual> moved = check.define<Dual>(call, direction)["o"];
-    const Matrix<Bound> o =
-        derivative(Tensor<Dual>(moved.storage(), moved.data(), {d_o.rows(), d_o.cols()}, {d_o.cols(), 1}));
-    const Tensor<double> step = direction[name].clone();
-    const Matrix<Bound> d =
-        lifted(Tensor<double>(step.storage(), step.data(), {gradient.rows(), gradient.cols()}, {gradient.cols(), 1}));
-    check.agree(std::string("<dO, J d> = <J^T dO, d> along ") + name, inner(d_o, o), inner(gradient, d));
-  }
+  head_adjoint(check, call, d_o, {{"q", back.dq}, {"k", back.dk}, {"v", back.dv}});
 }
 
 CLAIM(attention.ring.bwd_equals_full) {

@@ -138,6 +138,17 @@ CLAIM_ON_DEFINITION(universal.flow) {
   }
 }
 
+CLAIM_ON_DEFINITION(universal.inputs_kept) {
+  // In double a definition is given the call's own storage: what it writes there, whoever calls next reads.
+  const Call call = check.call();
+  Call given = call;
+  for (const Named& t : call.inputs.all()) given.set(t.name, t.value.clone());
+  check.define<double>(given);
+  check.nothing_to_compare();
+  for (const Named& t : call.inputs.all())
+    check.same_bits("input " + t.name + " after the definition", given[t.name], t.value);
+}
+
 CLAIM_ON_DEFINITION(universal.same_bits_any_blocking) {
   require_rows(check, 2);
   // many rows: the definition is then evaluated in blocks, by several threads

@@ -190,6 +190,14 @@ void previous_row(Eval<T>& e) {
   e.out("y", y);
 }
 template <class T>
+void in_its_input(Eval<T>& e) {
+  const Matrix<T> y = rms(e);
+  Matrix<T> x = e.matrix("x");
+  for (Index t = 0; t < x.rows(); ++t)
+    for (Index i = 0; i < x.cols(); ++i) x(t, i) = y(t, i);
+  e.out("y", y);
+}
+template <class T>
 void by_number_of_rows(Eval<T>& e) {
   const Matrix<T> y = rms(e);
   e.out("y", y.rows() % 2 == 0 ? (1 + 0x1p-50) * y : y);
@@ -235,6 +243,10 @@ TEST(Universal, SecondOpinionNamesArithmeticInDouble) {
 TEST(Universal, FlowSeesAnotherRow) {
   REPLACE(previous_row);
   EXPECT_EQ(ask("flow", *reference).verdict, Result::Verdict::failed);
+}
+TEST(Universal, InputsAreNotADefinitionsToWriteTo) {
+  REPLACE(in_its_input);
+  EXPECT_EQ(ask("inputs_kept", *reference).verdict, Result::Verdict::failed);
 }
 TEST(Universal, BlocksOfRowsSeeTheirNumber) {
   REPLACE(by_number_of_rows);
