@@ -62,13 +62,6 @@ Matrix<Bound> columns_of_one(Index size, Index first, Index n) {
   return y;
 }
 
-Matrix<Bound> columns(const Matrix<Bound>& x, Index first, Index last) {
-  Matrix<Bound> y(x.rows(), last - first);
-  for (Index i = 0; i < y.rows(); ++i)
-    for (Index c = 0; c < y.cols(); ++c) y(i, c) = x(i, first + c);
-  return y;
-}
-
 }  // namespace
 
 bool is_plain(const Head& h) { return h.bias.data() == nullptr && h.opt.softcap == 0; }
@@ -137,10 +130,10 @@ Attention<Bound> by_varlen(const Head& h) {
 Attention<Bound> by_mla(const Head& h, bool absorbed, Index rotary) {
   const Index d = h.q.cols(), dv = h.v.cols(), dn = d - rotary;
   const Matrix<Bound> q = times(h.q, factor_of(h));
-  const MlaHead<Bound> head{concat_cols(columns(h.k, 0, dn), h.v),
-                            columns(h.k, dn, d),
-                            columns(q, 0, dn),
-                            columns(q, dn, d),
+  const MlaHead<Bound> head{concat_cols(h.k.col_range(0, dn), h.v),
+                            h.k.col_range(dn, d),
+                            q.col_range(0, dn),
+                            q.col_range(dn, d),
                             columns_of_one(dn + dv, 0, dn),
                             columns_of_one(dn + dv, dn, dv),
                             h.keep};
