@@ -52,4 +52,10 @@ inline void close(Check& check, const std::string& what, double x, const Bound& 
   check.at_most(what, std::fabs(x - y), at_x.w + at_y.w + std::fabs(at_x.v - at_y.v) + ulp(format, x) + ulp(format, y));
 }
 
+/// Of a case in either form: rows that see no key give O = 0 and L = -inf; what a key holds that nobody sees has no
+/// influence; a NaN makes NaN what sees it, and nothing else.
+void mla_empty_rows(Check& check);
+void mla_masked_poison(Check& check);
+void mla_nan_rows(Check& check);
+
 }  // namespace assay

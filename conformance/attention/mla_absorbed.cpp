@@ -38,15 +38,9 @@ Index products_of(const MlaHead<Count>& h, Attention<Count> (*form)(const MlaHea
 
 }  // namespace
 
-// ---- on: target
+// ---- on: target, of both forms
 
-CLAIM(attention.mla_absorbed.accuracy) {
-  const Call call = check.with("form", "absorbed").call();
-  check.accurate(call, check.run(call));
-}
-
-CLAIM(attention.mla_absorbed.empty_row) {
-  absorbed(check);
+void mla_empty_rows(Check& check) {
   if (check.pick("how", 0, 1) == 0)
     check.with("mask", "given").with("mask_is", "empty_rows");
   else
@@ -64,6 +58,64 @@ CLAIM(attention.mla_absorbed.empty_row) {
     }
   });
 }
+
+void mla_masked_poison(Check& check) {
+  const Call call = check.with("mask", "given").call();
+  const Index Sq = call.size("Sq"), Sk = call.size("Sk"), j = check.pick("key", 0, Sk - 1);
+  const double poison = check.pick("poison", 0, 1) == 0 || !call.contract.in->has_infinity() ? not_a_number : infinity;
+  const Tensor<double> mask = call["mask"].clone(), c = call["c"].clone(), k = call["k_rope"].clone();
+  for (Index r = 0; r < call.size("B") * Sq; ++r) mask.data()[r * Sk + j] = 0;
+  for (const Tensor<double>* t : {&c, &k}) {
+    const Index width = t->size() / (call.size("B") * Sk);
+    for (Index b = 0; b < call.size("B"); ++b)
+      for (Index a = 0; a < width; ++a) t->data()[(b * Sk + j) * width + a] = poison;
+  }
+  Call hidden = call;
+  hidden.set("mask", mask);
+  Call poisoned = hidden;
+  poisoned.set("c", c);
+  poisoned.set("k_rope", k);
+  same_but(check, check.run(poisoned), check.run(hidden), [](Index, Index, Index) { return false; });
+}
+
+void mla_nan_rows(Check& check) {
+  const Call call = check.call();
+  const Index b = check.pick("b", 0, call.size("B") - 1), i = check.pick("i", 0, call.size("Sq") - 1),
+              h = check.pick("h", 0, call.size("H") - 1), j = check.pick("j", 0, call.size("Sk") - 1);
+  const Tensors clean = check.run(call);
+  const auto nan_where = [&](const Tensors& y, const std::function<bool(Index, Index, Index)>& hit) {
+    same_but(check, y, clean, hit);
+    for_each_head(call, [&](Index a, Index g) {
+      for (Index r = 0; r < call.size("Sq"); ++r) {
+        if (!hit(a, g, r)) continue;
+        check.same_bits("L of a row with a NaN logit", lse_at(y, a, g, r), not_a_number);
+        check.same_bits("O of a row with a NaN logit", row_at(y, a, g, r),
+                        Vector<double>(call.size("dvh"), not_a_number));
+      }
+    });
+  };
+  bool any = false;
+  for (Index key = 0; key < call.size("Sk"); ++key) any = any || mla_sees(call, b, i, key);
+  Call query = call;
+  query.set("q_nope", with_element(call["q_nope"], {b, i, h, check.pick("n", 0, call.size("dn") - 1)}, not_a_number));
+  const Tensors of_query = check.run(query);
+  if (any)
+    nan_where(of_query, [&](Index a, Index g, Index r) { return a == b && g == h && r == i; });
+  else  // it sees no key, and has no logit that could be NaN
+    same_but(check, of_query, clean, [](Index, Index, Index) { return false; });
+  Call latent = call;  // a NaN in the latent is in the logit, and in every column that W_UV mixes
+  latent.set("c", with_element(call["c"], {b, j, 0, check.pick("a", 0, call.size("gw") - 1)}, not_a_number));
+  nan_where(check.run(latent), [&](Index a, Index, Index r) { return a == b && mla_sees(call, b, r, j); });
+}
+
+// ---- on: target
+
+CLAIM(attention.mla_absorbed.accuracy) {
+  const Call call = check.with("form", "absorbed").call();
+  check.accurate(call, check.run(call));
+}
+
+CLAIM(attention.mla_absorbed.empty_row) { mla_empty_rows(absorbed(check)); }
 
 CLAIM(attention.mla_absorbed.is_mqa) {
   // With W_UK,h = W_UV,h = 1 queries and results are not projected at all: what is left is op attention.
@@ -127,54 +179,9 @@ CLAIM(attention.mla_absorbed.lse_same) {
           *call.contract.acc);
 }
 
-CLAIM(attention.mla_absorbed.masked_poison) {
-  const Call call = absorbed(check).with("mask", "given").call();
-  const Index Sq = call.size("Sq"), Sk = call.size("Sk"), j = check.pick("key", 0, Sk - 1);
-  const double poison = check.pick("poison", 0, 1) == 0 || !call.contract.in->has_infinity() ? not_a_number : infinity;
-  const Tensor<double> mask = call["mask"].clone(), c = call["c"].clone(), k = call["k_rope"].clone();
-  for (Index r = 0; r < call.size("B") * Sq; ++r) mask.data()[r * Sk + j] = 0;
-  for (const Tensor<double>* t : {&c, &k}) {
-    const Index width = t->size() / (call.size("B") * Sk);
-    for (Index b = 0; b < call.size("B"); ++b)
-      for (Index a = 0; a < width; ++a) t->data()[(b * Sk + j) * width + a] = poison;
-  }
-  Call hidden = call;
-  hidden.set("mask", mask);
-  Call poisoned = hidden;
-  poisoned.set("c", c);
-  poisoned.set("k_rope", k);
-  same_but(check, check.run(poisoned), check.run(hidden), [](Index, Index, Index) { return false; });
-}
+CLAIM(attention.mla_absorbed.masked_poison) { mla_masked_poison(absorbed(check)); }
 
-CLAIM(attention.mla_absorbed.nan_row) {
-  const Call call = absorbed(check).call();
-  const Index b = check.pick("b", 0, call.size("B") - 1), i = check.pick("i", 0, call.size("Sq") - 1),
-              h = check.pick("h", 0, call.size("H") - 1), j = check.pick("j", 0, call.size("Sk") - 1);
-  const Tensors clean = check.run(call);
-  const auto nan_where = [&](const Tensors& y, const std::function<bool(Index, Index, Index)>& hit) {
-    same_but(check, y, clean, hit);
-    for_each_head(call, [&](Index a, Index g) {
-      for (Index r = 0; r < call.size("Sq"); ++r) {
-        if (!hit(a, g, r)) continue;
-        check.same_bits("L of a row with a NaN logit", lse_at(y, a, g, r), not_a_number);
-        check.same_bits("O of a row with a NaN logit", row_at(y, a, g, r),
-                        Vector<double>(call.size("dvh"), not_a_number));
-      }
-    });
-  };
-  bool any = false;
-  for (Index key = 0; key < call.size("Sk"); ++key) any = any || mla_sees(call, b, i, key);
-  Call query = call;
-  query.set("q_nope", with_element(call["q_nope"], {b, i, h, check.pick("n", 0, call.size("dn") - 1)}, not_a_number));
-  const Tensors of_query = check.run(query);
-  if (any)
-    nan_where(of_query, [&](Index a, Index g, Index r) { return a == b && g == h && r == i; });
-  else  // it sees no key, and has no logit that could be NaN
-    same_but(check, of_query, clean, [](Index, Index, Index) { return false; });
-  Call latent = call;  // a NaN in the latent is in the logit, and in every column that W_UV mixes
-  latent.set("c", with_element(call["c"], {b, j, 0, check.pick("a", 0, call.size("gw") - 1)}, not_a_number));
-  nan_where(check.run(latent), [&](Index a, Index, Index r) { return a == b && mla_sees(call, b, r, j); });
-}
+CLAIM(attention.mla_absorbed.nan_row) { mla_nan_rows(absorbed(check)); }
 
 // ---- on: definition
 

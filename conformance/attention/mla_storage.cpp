@@ -73,6 +73,10 @@ DEFINITION(attention.mla_storage, mla_decode, mla_decode_op)
 
 // ---- on: target
 
+CLAIM(attention.mla_storage.empty_row) { mla_empty_rows(something(check).with("form", "expanded")); }
+CLAIM(attention.mla_storage.masked_poison) { mla_masked_poison(something(check).with("form", "expanded")); }
+CLAIM(attention.mla_storage.nan_row) { mla_nan_rows(something(check).with("form", "expanded")); }
+
 CLAIM(attention.mla_storage.accuracy) {
   const Call call = check.call();
   check.accurate(call, check.run(call));
