@@ -118,12 +118,12 @@ struct Kernel {
 
   /// e4m3 by its steps: 2^(e-3) in the binade e, from -6 on.
   static float e4m3(float x) {
-    if (std::isnan(x) || x == 0) return x;
+    if (!std::isfinite(x) || x == 0) return x;
     const int e = std::max(std::ilogb(x), -6);
     return std::ldexp(std::nearbyint(std::ldexp(x, 3 - e)), e - 3);
   }
   static float code_of(float held) {
-    if (std::isnan(held)) return 127;
+    if (!std::isfinite(held)) return 127;  // the format has no infinity
     const float sign = std::signbit(held) ? 128.0f : 0.0f, x = std::fabs(held);
     if (x < 0x1p-6f) return sign + x * 0x1p9f;
     const int e = std::ilogb(x);

@@ -77,8 +77,14 @@ std::vector<char*> environment() {
 }
 
 void limit(pid_t pid, const Program& program) {
-  const rlimit no_core{0, 0}, printed{64 << 20, 64 << 20};
-  prlimit(pid, RLIMIT_CORE, &no_core, nullptr);
+  const rlimit printed{64 << 20, 64 << 20};
+  // Of cores the soft limit alone: a sanitizer in the process sets it as well when it starts, with the hard limit that
+  // it found, and must not find that raised.
+  rlimit core{};
+  if (prlimit(pid, RLIMIT_CORE, nullptr, &core) == 0) {
+    core.rlim_cur = 0;
+    prlimit(pid, RLIMIT_CORE, &core, nullptr);
+  }
   prlimit(pid, RLIMIT_FSIZE, &printed, nullptr);
   const rlimit memory{program.memory_limit, program.memory_limit};
   if (program.memory_limit) prlimit(pid, RLIMIT_AS, &memory, nullptr);
