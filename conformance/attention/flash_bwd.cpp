@@ -111,18 +111,30 @@ CLAIM(attention.flash_bwd.determinism) {
 CLAIM(attention.flash_bwd.masked_poison) {
   Call call = nonempty(check).with("mask", "given").call();
   const Index b = check.pick("b", 0, call.size("B") - 1), j = check.pick("j", 0, call.size("Sk") - 1);
-  const Index Sq = call.size("Sq"), Sk = call.size("Sk"), Hkv = call.size("Hkv"), dv = call.size("dv");
+  const Index Sq = call.size("Sq"), Sk = call.size("Sk");
+  const bool nobody = check.pick("who sees it", 0, 1) == 0;
   const Tensor<double> mask = call["mask"].clone();
-  for (Index i = 0; i < Sq; ++i) mask.data()[(b * Sq + i) * Sk + j] = 0;
+  for (Index i = 0; i < Sq && nobody; ++i) mask.data()[(b * Sq + i) * Sk + j] = 0;
   call.set("mask", mask);
   call = consistent(call);
   Call poisoned = call;
-  const Tensor<double> v = call["v"].clone();
   const double poison = check.pick("poison", 0, 1) == 0 || !call.contract.in->has_infinity() ? not_a_number : infinity;
-  for (Index i = (b * Sk + j) * Hkv * dv; i < (b * Sk + j + 1) * Hkv * dv; ++i) v.data()[i] = poison;
-  poisoned.set("v", v);
+  for (const char* name : {"k", "v"}) {
+    const Tensor<double> x = call[name].clone();
+    const Index row = x.shape()[2] * x.shape()[3];
+    for (Index c = 0; c < row; ++c) x.data()[(b * Sk + j) * row + c] = poison;
+    poisoned.set(name, x);
+  }
   const Tensors clean = check.run(call), y = check.run(poisoned);
-  for (const Named& t : clean.all()) check.same_bits(t.name + " with garbage in a hidden value", y[t.name], t.value);
+  check.nothing_to_compare();
+  if (nobody)
+    for (const Named& t : clean.all()) check.same_bits(t.name + " with garbage in a hidden key", y[t.name], t.value);
+  const Index row = call.size("H") * call.size("d");
+  for (Index a = 0; a < call.size("B"); ++a)
+    for (Index i = 0; i < Sq; ++i)
+      for (Index c = 0; c < row && (a != b || !pair_seen(call, a, i, j)); ++c)
+        check.same_bits("d_q of a row that does not see a key with garbage", y["d_q"].at_flat((a * Sq + i) * row + c),
+                        clean["d_q"].at_flat((a * Sq + i) * row + c));
 }
 
 CLAIM(attention.flash_bwd.masked_zero) {

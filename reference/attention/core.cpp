@@ -71,9 +71,9 @@ Attention<T> attention(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& 
 }
 
 template <class T>
-AttentionVjp<T> attention_vjp_of_logits(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& p, const Matrix<T>& ds,
-                                        const Matrix<T>& d_o, const AttentionOptions& opt) {
-  //  dQ_i = scale sum_j dS_ij k_j      dK_j = scale sum_i dS_ij q_i      dV_j = sum_i P_ij dO_i
+AttentionVjp<T> attention_vjp_of_logits(const Matrix<T>& q, const Matrix<T>& k, const Mask& keep, const Matrix<T>& p,
+                                        const Matrix<T>& ds, const Matrix<T>& d_o, const AttentionOptions& opt) {
+  //  dQ_i = scale sum_j dS_ij k_j      dK_j = scale sum_i dS_ij q_i      dV_j = sum_i P_ij dO_i      j in V(i)
   const auto scaled = [&](const Matrix<T>& x) {
     return scale_rows(x, attention_scale<T>(x.rows(), q.cols(), opt.scale));
   };
@@ -82,7 +82,9 @@ AttentionVjp<T> attention_vjp_of_logits(const Matrix<T>& q, const Matrix<T>& k, 
   uncapped.softcap = 0;
   const Matrix<T> dx =
       opt.softcap == 0 ? ds : softcap_vjp(ds, attention_logits(q, k, Matrix<T>(), uncapped), opt.softcap);  // [Sq, Sk]
-  return {scaled(matmul(dx, k)), scaled(matmul(transpose(dx), q)), matmul(transpose(p), d_o), ds};
+  const Mask seen_by = transpose(keep);                                                                     // [Sk, Sq]
+  return {scaled(matmul(keep, dx, k)), scaled(matmul(seen_by, transpose(dx), q)), matmul(seen_by, transpose(p), d_o),
+          ds};
 }
 
 template <class T>
@@ -96,7 +98,7 @@ AttentionVjp<T> attention_vjp(const Matrix<T>& q, const Matrix<T>& k, const Matr
   //  D_i = sum_c dO_ic O_ic - dL_i      dP_ij = dO_i v_j      dS_ij = P_ij (dP_ij - D_i)   0 where masked
   const Vector<T> D = dot_rows(d_o, y.o) - d_lse;                                    // [Sq]
   const Matrix<T> ds = p * select(keep, sub_rows(matmul(d_o, transpose(v)), D), 0);  // [Sq, Sk]
-  return attention_vjp_of_logits(q, k, p, ds, d_o, opt);
+  return attention_vjp_of_logits(q, k, keep, p, ds, d_o, opt);
 }
 
 template <class T>
@@ -147,7 +149,7 @@ AttentionOutputs<T> attention(const AttentionInputs<T>& in, const AttentionOptio
   template AttentionVjp<T> attention_vjp(const Matrix<T>&, const Matrix<T>&, const Matrix<T>&, const Mask&,            \
                                          const Matrix<T>&, const Matrix<T>&, const Vector<T>&,                         \
                                          const AttentionOptions&);                                                     \
-  template AttentionVjp<T> attention_vjp_of_logits(const Matrix<T>&, const Matrix<T>&, const Matrix<T>&,               \
+  template AttentionVjp<T> attention_vjp_of_logits(const Matrix<T>&, const Matrix<T>&, const Mask&, const Matrix<T>&,  \
                                                    const Matrix<T>&, const Matrix<T>&, const AttentionOptions&);       \
   template AttentionOutputs<T> attention(const AttentionInputs<T>&, const AttentionOptions&);
 ASSAY_READINGS(ASSAY_INSTANTIATE)

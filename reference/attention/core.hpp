@@ -53,10 +53,10 @@ AttentionVjp<T> attention_vjp(const Matrix<T>& q, const Matrix<T>& k, const Matr
                               const Matrix<T>& bias, const Matrix<T>& d_o, const Vector<T>& d_lse,
                               const AttentionOptions& opt);
 
-/// The last step of it: what the gradient of the logits ds [Sq, Sk] and the weights p [Sq, Sk] give.
+/// The last step of it: what the gradient of the logits ds [Sq, Sk] and the weights p [Sq, Sk] of kept pairs give.
 template <class T>
-AttentionVjp<T> attention_vjp_of_logits(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& p, const Matrix<T>& ds,
-                                        const Matrix<T>& d_o, const AttentionOptions& opt);
+AttentionVjp<T> attention_vjp_of_logits(const Matrix<T>& q, const Matrix<T>& k, const Mask& keep, const Matrix<T>& p,
+                                        const Matrix<T>& ds, const Matrix<T>& d_o, const AttentionOptions& opt);
 
 /// Attention over batch and heads: query head h reads key-value head h / (H / Hkv).
 ///   q [B, Sq, H, d], k [B, Sk, Hkv, d], v [B, Sk, Hkv, dv], mask [B, Sq, Sk], bias [H, Sq, Sk], sink [H];

@@ -71,7 +71,7 @@ AttentionGradients<T> attention_backward(const AttentionStack<T>& x, const Optio
   g = select_rows(some, select(x.keep, g, 0), 0);
   //  dS_ij = G_ij mod_ij
   //  dQ_i = scale sum_j dS_ij k_j      dK_j = scale sum_i dS_ij q_i      dV_j = sum_i P_ij z_ij / (1 - p) dO_i
-  const AttentionVjp<T> d = attention_vjp_of_logits(x.q, x.k, dropped(p, x.z, opt), g, x.d_o, of_logits(opt));
+  const AttentionVjp<T> d = attention_vjp_of_logits(x.q, x.k, x.keep, dropped(p, x.z, opt), g, x.d_o, of_logits(opt));
   //  dsink = - sum_i exp(sink - L_i) D_i
   const Vector<T> d_sink = sink ? -1.0 * (exp(x.sink - L) * D) : Vector<T>();  // [n]
   return {at(Site::output, d.dq), at(Site::output, d.dk), at(Site::output, d.dv), at(Site::output, g), d_sink};

@@ -111,9 +111,9 @@ RingGradient<T> ring_backward(const RingHead<T>& head, const Matrix<T>& d_o, con
       const Matrix<T> p = attention_weights(attention_logits(q, k, Matrix<T>(), plain()), keep, take(lse, own));
       const Matrix<T> ds = p * select(keep, sub_rows(matmul(g, transpose(v)), take(D, own)), 0);  // [S/R, S/R]
       //  dQ_i += scale sum_j dS_ij k_j      dK_j += scale sum_i dS_ij q_i      dV_j += sum_i P_ij dO_i
-      put_rows(y.dq, own, take_rows(y.dq, own) + scaled(matmul(ds, k), d));
-      put_rows(y.dk, theirs, take_rows(y.dk, theirs) + scaled(matmul(transpose(ds), q), d));
-      put_rows(y.dv, theirs, take_rows(y.dv, theirs) + matmul(transpose(p), g));
+      put_rows(y.dq, own, take_rows(y.dq, own) + scaled(matmul(keep, ds, k), d));
+      put_rows(y.dk, theirs, take_rows(y.dk, theirs) + scaled(matmul(transpose(keep), transpose(ds), q), d));
+      put_rows(y.dv, theirs, take_rows(y.dv, theirs) + matmul(transpose(keep), transpose(p), g));
     }
   return y;
 }

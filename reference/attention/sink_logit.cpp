@@ -41,7 +41,7 @@ SinkVjp<T> sink_vjp(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, 
     ds = ds + scale_rows(attention_weights(s, keep, lse), d_lse);
   }
   //  dsigma_i = -p_sink,i D_i
-  return {attention_vjp_of_logits(q, k, p, ds, d_o, opt), -1.0 * (p_sink * D)};
+  return {attention_vjp_of_logits(q, k, keep, p, ds, d_o, opt), -1.0 * (p_sink * D)};
 }
 
 #define ASSAY_INSTANTIATE(T)                                                                                        \

@@ -30,7 +30,7 @@ Matrix<T> full(Index rows, Index cols, double value);
 template <class T>
 Vector<T> full(Index n, double value);
 template <class T>
-Matrix<T> transpose(const Matrix<T>& x);  // a view
+Matrix<T> transpose(const Matrix<T>& x);  // a view; of a mask too
 template <class T>
 Matrix<T> concat_cols(const Matrix<T>& x, const Matrix<T>& y);  // [rows, cx + cy]
 template <class T>
@@ -103,6 +103,10 @@ Matrix<T> affine(Matrix<T> x, const Vector<T>& r, const Vector<T>& g, const Vect
 // Reductions: primitives, whose bound is a closed form (spec/numerics/verdict.md)
 template <class T>
 Matrix<T> matmul(const Matrix<T>& x, const Matrix<T>& y);  // [m, k] [k, n] -> [m, n]
+/// The same over kept pairs alone: sum_j x_ij y_jc, keep_ij [m, k]. What y holds elsewhere has no influence, NaN
+/// neither.
+template <class T>
+Matrix<T> matmul(const Mask& keep, const Matrix<T>& x, const Matrix<T>& y);
 template <class T>
 Vector<T> sum_rows(const Matrix<T>& x);  // sum_j x_ij -> [rows]
 template <class T>

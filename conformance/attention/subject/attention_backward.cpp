@@ -137,7 +137,8 @@ struct Kernel {
       l = block.l, delta = block.sum;
     }
     const float p = weight(seen ? logit(h, i, j, x) : -INFINITY, l), p_v = dropped(b, h, i, j, p);
-    const float g = seen || unselected ? (dropped_p ? p_v : p) * (d_p(b, h, i, j) - delta) : 0.0f;
+    if (!seen && !unselected && !guardless) return;
+    const float g = (dropped_p ? p_v : p) * (d_p(b, h, i, j) - delta);
     if (d_bias.wanted() && bias.given()) d_bias.set(b, h, i, j, g);
     const float t = cap > 0 && s.bug("derivative_uncapped") ? std::atanh(x) : x;
     const float ds = (cap > 0 && !no_mod ? g * (1.0f - t * t) : g) * scale;

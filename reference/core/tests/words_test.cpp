@@ -57,5 +57,21 @@ TEST(Words, AffineIsItsThreeWords) {
   EXPECT_THROW(affine(numbers(2, 3, 0), numbers(2, 1), numbers(3, 2), numbers(2, 3)), Error);
 }
 
+TEST(Words, AProductOverKeptPairsSelects) {
+  const Matrix<double> x = numbers(4, 5, 0), y = numbers(5, 3, 1);
+  Mask keep(4, 5, 1);
+  for (Index i = 0; i < 4; ++i) keep(i, 2) = keep(i, i) = 0;
+  for (Index j = 0; j < 5; ++j) keep(3, j) = 0;  // a row of none
+  const Matrix<double> clean = matmul(keep, x, y);
+  expect_same(clean, matmul(select(keep, x, 0), y), "finite");
+  expect_same(matmul(Mask(), x, y), matmul(x, y), "no mask");
+  Matrix<double> poisoned = copy(y);
+  poisoned(2, 0) = not_a_number, poisoned(2, 1) = infinity;  // nobody keeps row 2
+  expect_same(matmul(keep, x, poisoned), clean, "garbage that no row keeps");
+  poisoned(0, 0) = not_a_number;  // row 0 does not keep it, row 1 does
+  EXPECT_EQ(matmul(keep, x, poisoned)(0, 0), clean(0, 0));
+  EXPECT_NE(matmul(keep, x, poisoned)(1, 0), matmul(keep, x, poisoned)(1, 0));
+}
+
 }  // namespace
 }  // namespace assay

@@ -122,5 +122,6 @@ bool passes(Site, const double*) { return reading().contract == nullptr || !read
 }  // namespace prim
 
 ASSAY_WORDS_OF(double)
+template Mask transpose(const Mask&);
 
 }  // namespace assay

@@ -1,6 +1,8 @@
 #pragma once
+#include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "reference/core/vocabulary.hpp"
 #include "reference/core/vocabulary/primitives.hpp"
@@ -275,6 +277,23 @@ Matrix<T> matmul(const Matrix<T>& x, const Matrix<T>& y) {
   return z;
 }
 template <class T>
+Matrix<T> matmul(const Mask& keep, const Matrix<T>& x, const Matrix<T>& y) {
+  if (keep.data() == nullptr) return matmul(x, y);
+  bool finite = true;  // then 0 times an element is 0
+  for (Index i = 0; i < y.rows(); ++i)
+    for (Index c = 0; c < y.cols(); ++c) finite = finite && std::isfinite(value(y(i, c)));
+  if (finite) return matmul(select(keep, x, 0), y);
+  Matrix<T> z = words::fresh<T>(x.rows(), y.cols());
+  for (Index i = 0; i < x.rows(); ++i) {
+    std::vector<Index> kept;
+    for (Index j = 0; j < x.cols(); ++j)
+      if (keep(i, j)) kept.push_back(j);
+    const Matrix<T> row = matmul(take_cols(x.row_range(i, i + 1), kept), take_rows(y, kept));
+    for (Index c = 0; c < y.cols(); ++c) z(i, c) = row(0, c);
+  }
+  return z;
+}
+template <class T>
 Vector<T> sum_rows(const Matrix<T>& x) {
   return words::reduce_rows(x, [](const T* row, Index n, Index stride) { return prim::sum(row, n, stride); });
 }
@@ -465,6 +484,7 @@ Matrix<double> values(const Matrix<T>& x) {
   template Matrix<T> affine(Matrix<T>, const Vector<T>&, const Vector<T>&);                                         \
   template Matrix<T> affine(Matrix<T>, const Vector<T>&, const Vector<T>&, const Vector<T>&);                       \
   template Matrix<T> matmul(const Matrix<T>&, const Matrix<T>&);                                                    \
+  template Matrix<T> matmul(const Mask&, const Matrix<T>&, const Matrix<T>&);                                       \
   template Vector<T> sum_rows(const Matrix<T>&);                                                                    \
   template Vector<T> mean_rows(const Matrix<T>&);                                                                   \
   template Centred<T> center_rows(const Matrix<T>&);                                                                \
