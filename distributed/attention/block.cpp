@@ -82,14 +82,14 @@ void merge_part(RingPart<F>& state, const RingPart<F>& part) {
     const F theirs = part.lse.data()[row], mine = state.lse.data()[row];
     if (theirs == none<F>) continue;  // the empty state, whatever its O
     const Index i = row % n, h = row / n % H, b = row / n / H, at = ((b * n + i) * H + h) * dv;
-    const F top = mine > theirs || std::isnan(mine) ? mine : theirs;
+    const F top = std::max(theirs, mine);
     // Shares of their own sum add up to 1; of e^L they would be off by the rounding of L, at every merge.
     const F e_mine = std::exp(mine - top), e_theirs = std::exp(theirs - top), sum = e_mine + e_theirs;
-    const F lse = top + std::log(sum), a = e_mine / sum, c = e_theirs / sum;
+    const F a = e_mine / sum, c = e_theirs / sum;
     for (Index e = 0; e < dv; ++e)
       state.o.data()[at + e] =
           mine == none<F> ? part.o.data()[at + e] : a * state.o.data()[at + e] + c * part.o.data()[at + e];
-    state.lse.data()[row] = mine == none<F> ? theirs : lse;
+    state.lse.data()[row] = top + std::log(sum);
   }
 }
 

@@ -99,7 +99,7 @@ RingResult<F> with_sink(const RingPart<F>& state, const Vector<F>& sink) {
   for (Index row = 0; row < state.lse.size(); ++row) {
     const Index i = row % n, h = row / n % H, b = row / n / H;
     const F mine = state.lse.data()[row], g = sink[h];
-    const F top = mine > g || std::isnan(mine) ? mine : g;
+    const F top = std::max(mine, g);
     if (top == -std::numeric_limits<F>::infinity()) continue;
     const F sum = std::exp(mine - top) + std::exp(g - top), share = std::exp(mine - top) / sum;
     y.lse_sink.data()[row] = top + std::log(sum);

@@ -47,30 +47,35 @@ Listing bugs() {
   return list;
 }
 
-Listing listing(const std::string& what, const std::vector<TargetLine>& targets) {
+Listing known_lines(const char* column, const std::vector<KnownLine>& lines) {
+  Listing list{{column, "says"}, {}};
+  for (const KnownLine& line : lines) list.rows.push_back({line.name, line.says});
+  return list;
+}
+
+Listing listing(const std::string& what, const Known& known) {
   if (what == "concepts") return concepts();
   if (what == "claims") return claims();
   if (what == "ops") return ops();
   if (what == "bugs") return bugs();
-  if (what != "targets") throw Error("what to list", "one of " + joined(listable()), what);
-  Listing list{{"target", "says"}, {}};
-  for (const TargetLine& target : targets) list.rows.push_back({target.name, target.says});
-  return list;
+  if (what == "targets") return known_lines("target", known.targets);
+  if (what == "contracts") return known_lines("contract", known.contracts);
+  throw Error("what to list", "one of " + joined(listable()), what);
 }
 
 }  // namespace
 
 const std::vector<std::string>& listable() {
-  static const std::vector<std::string> words = {"concepts", "claims", "ops", "bugs", "targets"};
+  static const std::vector<std::string> words = {"concepts", "claims", "ops", "bugs", "targets", "contracts"};
   return words;
 }
 
-std::string list_text(const std::string& what, const std::vector<TargetLine>& targets) {
-  return table(listing(what, targets).rows, 0, 100000);  // one a line, for grep
+std::string list_text(const std::string& what, const Known& known) {
+  return table(listing(what, known).rows, 0, 100000);  // one a line, for grep
 }
 
-nlohmann::ordered_json list_json(const std::string& what, const std::vector<TargetLine>& targets) {
-  const Listing list = listing(what, targets);
+nlohmann::ordered_json list_json(const std::string& what, const Known& known) {
+  const Listing list = listing(what, known);
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const auto& row : list.rows) {
     nlohmann::ordered_json one = nlohmann::ordered_json::object();

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "reference/core/contract.hpp"
 #include "spec/report/list.hpp"
 #include "spec/report/skeleton.hpp"
 #include "tools/assay/command.hpp"
@@ -27,13 +28,15 @@ void add_explain(CLI::App& app) {
 }
 
 void add_list(CLI::App& app) {
-  auto* cmd = app.add_subcommand("list", "What there is: concepts, claims, ops, bugs or targets");
+  auto* cmd = app.add_subcommand("list", "What there is: concepts, claims, ops, bugs, targets or contracts");
   auto what = std::make_shared<std::string>("concepts");
   auto json = std::make_shared<bool>(false);
-  cmd->add_option("WHAT", *what, "concepts (default), claims, ops, bugs, targets");
+  cmd->add_option("WHAT", *what, "concepts (default), claims, ops, bugs, targets, contracts");
   cmd->add_flag("--json", *json, "for machines");
   cmd->callback([what, json] {
-    const std::vector<spec::TargetLine> targets = {
+    spec::Known known;
+    for (const std::string& name : contract_presets()) known.contracts.push_back({name, parse_contract(name).spell()});
+    known.targets = {
         {"reference", "the definitions in double"},
         {"subject:CONTRACT", "the kit's own float implementations (fp32, bf16, fp16, or a contract spelled out)"},
         {"planted:OP.BUG[@CONTRACT]", "a subject with one bug that somebody shipped; exits 1 when it is caught"},
@@ -44,9 +47,9 @@ void add_list(CLI::App& app) {
         {"ranks:mpi", "the same on four processes that mpirun starts, where MPI is found"},
         {"files:DIR", "outputs that someone else computed"}};
     if (*json)
-      fmt::print("{}\n", spec::list_json(*what, targets).dump(2));
+      fmt::print("{}\n", spec::list_json(*what, known).dump(2));
     else
-      fmt::print("{}\n", spec::list_text(*what, targets));
+      fmt::print("{}\n", spec::list_text(*what, known));
   });
 }
 

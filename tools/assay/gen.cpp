@@ -53,8 +53,7 @@ void add_gen(CLI::App& app) {
       "gen", "Writes calls of an op for a program that answers them: assay gen | PROGRAM | assay judge");
   auto a = std::make_shared<Arguments>();
   cmd->add_option("op", a->generate.op, "the op, as in `assay list ops`")->required();
-  cmd->add_option("--contract", a->contract,
-                  "a preset (bf16, flash_bf16, ...) or a contract spelled out (default fp32)");
+  cmd->add_option("--contract", a->contract, "one of `assay list contracts`, or a contract spelled out (default fp32)");
   cmd->add_option("--concept", a->generate.concept_id, "whose cases (default: those of the op's own page)");
   cmd->add_option("--tier", a->tier, "quick, default or thorough");
   auto* cases = cmd->add_option("--cases", a->cases, "random cases after the page's corners, instead of the tier's")

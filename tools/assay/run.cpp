@@ -120,7 +120,9 @@ void add_run(CLI::App& app, int& exit_code) {
   auto* cmd = app.add_subcommand("run", "Asks a target the claims of the pages");
   auto a = std::make_shared<Arguments>();
   cmd->add_option("--target", a->suite.target,
-                  "reference, subject:CONTRACT, planted:OP.BUG[@CONTRACT], planted:all, plugin:FILE.so, files:DIR")
+                  "reference, subject:CONTRACT, planted:OP.BUG[@CONTRACT], planted:all, plugin:FILE.so, ranks:threads, "
+                  "files:DIR "
+                  "(`assay list targets`, `assay list contracts`)")
       ->required();
   cmd->add_option("--concept", a->suite.concept_glob, "only concepts whose id matches this glob");
   cmd->add_option("--claim", a->suite.claim_glob, "only claims whose id matches this glob");

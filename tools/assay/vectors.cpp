@@ -104,8 +104,7 @@ void add_vectors(CLI::App& app, int& exit_code) {
       cmd->add_subcommand("export", "One case as files that stand alone: safetensors, and Python that needs nothing");
   one->add_option("--claim", a->claim, "a claim or concept")->required();
   one->add_option("--case", a->spelling, "the case, as a failure spells it")->required();
-  one->add_option("--contract", a->contract,
-                  "a preset (bf16, flash_bf16, ...) or a contract spelled out (default fp32)");
+  one->add_option("--contract", a->contract, "one of `assay list contracts`, or a contract spelled out (default fp32)");
   one->add_option("--target", a->target, "also what this target answers, as in `assay run`");
   one->add_option("--out", a->folder, "folder of the two files (default: here)");
   one->callback([a] { export_one(a->claim, a->spelling, a->contract, a->target, a->folder); });

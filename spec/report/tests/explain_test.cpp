@@ -75,8 +75,9 @@ TEST(List, NamesWhatIsThere) {
   }());
   EXPECT_TRUE(has(list_text("ops"), "softmax"));
   EXPECT_TRUE(has(list_text("bugs"), "softmax.finite_mask"));
-  EXPECT_EQ(list_text("targets", {{"reference", "the definition"}}), "reference  the definition\n");
-  EXPECT_EQ(list_json("targets", {{"reference", "it"}}).dump(), R"([{"target":"reference","says":"it"}])");
+  EXPECT_EQ(list_text("targets", {{{"reference", "the definition"}}, {}}), "reference  the definition\n");
+  EXPECT_EQ(list_json("targets", {{{"reference", "it"}}, {}}).dump(), R"([{"target":"reference","says":"it"}])");
+  EXPECT_EQ(list_json("contracts", {{}, {{"bf16", "in=bf16"}}}).dump(), R"([{"contract":"bf16","says":"in=bf16"}])");
   EXPECT_EQ(list_json("concepts").size(), pages().size());
   EXPECT_THROW(list_text("claim"), Error);
 }
