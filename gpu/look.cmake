@@ -1,5 +1,6 @@
-# cmake -D PTX=... -D REPORT=... -P look.cmake
-# The file holds at least one kernel, none keeps anything in local memory, and the tensor cores are fed as they should be.
+# cmake -D SOURCE=... -D PTX=... -D REPORT=... -P look.cmake
+# The file holds at least one kernel, none keeps anything in local memory, and the PTX has the instructions that the source's
+# line `// Instructions: ...` says it is about.
 file(READ ${REPORT} report)
 file(READ ${PTX} ptx)
 string(REGEX MATCHALL "Compiling entry function" entries "${report}")
@@ -11,7 +12,13 @@ string(REGEX MATCHALL "[1-9][0-9]* bytes (stack frame|spill stores|spill loads)"
 if(local)
   message(FATAL_ERROR "a kernel uses local memory: ${local}\n${report}")
 endif()
-foreach(instruction mma.sync ldmatrix.sync cp.async.cg)
+file(STRINGS ${SOURCE} line REGEX "^// Instructions: ")
+if(NOT line)
+  message(FATAL_ERROR "${SOURCE} has no line `// Instructions: ...` that says what its PTX is made of")
+endif()
+string(REGEX REPLACE "^// Instructions: " "" words "${line}")
+separate_arguments(words)
+foreach(instruction ${words})
   string(FIND "${ptx}" "${instruction}" at)
   if(at EQUAL -1)
     message(FATAL_ERROR "${PTX} has no ${instruction}")

@@ -152,7 +152,7 @@ std::unique_ptr<Target> make_target(const std::string& name) {
   if (kind == "plugin" && !rest.empty()) return plugin_target(name, rest);
   std::string others;
   for (const Registered& r : registered()) {
-    if (r.kind == kind && !rest.empty()) return r.make(name);
+    if (r.kind == kind && (!rest.empty() || r.form == name)) return r.make(name);
     others += ", " + r.form;
   }
   throw Error("no such target",

@@ -61,7 +61,13 @@ class Target {
 /// "plugin:libonednn.so", ... Throws Error naming the forms.
 std::unique_ptr<Target> make_target(const std::string& name);
 
-/// A kind of target that is linked into the program beside the engine: `make(name)` for names KIND:REST.
+/// Thrown by make_target for a target that is known, and that this machine or this build does not have.
+struct TargetMissing : Error {
+  using Error::Error;
+};
+
+/// A kind of target that is linked into the program beside the engine: `make(name)` for names KIND:REST, and for KIND
+/// alone where that is a form.
 struct RegisterTarget {
   using Make = std::unique_ptr<Target> (*)(const std::string& name);
   /// `form`: how such names are written, "ranks:threads".

@@ -1,6 +1,5 @@
 /* The call of a forward attention kernel, and the shape of its launch. Plain C: read by kernels and by whoever launches
-   them. Tensors as on page attention.core; strides count elements, the last size is contiguous, and every row of q, k
-   and v starts at a multiple of 16 bytes. */
+   them. Tensors as on page attention.core; strides count elements, and the last size is contiguous. */
 #ifndef ASSAY_GPU_ATTENTION_FLASH_FORWARD_H
 #define ASSAY_GPU_ATTENTION_FLASH_FORWARD_H
 #include <stdint.h>
@@ -12,10 +11,13 @@ struct assay_flash_strides {
 struct assay_flash_forward {
   const uint16_t *q, *k, *v; /* [B, Sq, H, d], [B, Sk, Hkv, d], [B, Sk, Hkv, d], fp16 or bf16 */
   uint16_t* o;               /* [B, Sq, H, d] */
-  float* lse;                /* [B, H, Sq], natural logarithm, dense */
-  struct assay_flash_strides q_stride, k_stride, v_stride, o_stride;
+  float* lse;                /* [B, H, Sq], natural logarithm */
+  struct assay_flash_strides q_stride, k_stride, v_stride, o_stride, lse_stride;
   int32_t sq, sk, heads, group; /* group: query heads that share a key-value head */
-  int32_t causal;               /* 1: bottom-right aligned */
+  int32_t d, dv;                /* of q and k, of v and o; at most the width the kernel is built for */
+  int32_t aligned;              /* every row of q, k and v starts at a multiple of 16 bytes */
+  int32_t offset;               /* of the first query's position among the keys */
+  int32_t causal;               /* 1: no key after the query's position */
   int32_t window;               /* keys a query sees at most, its own position and those before it; 0: all */
   float scale;                  /* above 0 */
 };

@@ -5,7 +5,9 @@
 // One block works on 64 queries of one head, a warp on 16 of them. Per tile of 64 keys:
 //   S = Q K^T     m' = max(m, rowmax S)     P = 2^(S c - m' c), c = scale log2 e     l = a l + rowsum P     O = a O + P
 //   V
-// A query that sees no key gives O = 0 and L = -inf; what a query does not see has no influence on its bits.
+// A query that sees no key gives O = 0 and L = -inf; what a query does not see has no influence on its bits. Heads
+// narrower than the kernel's are filled up with zeros in shared memory.
+// Instructions: mma.sync ldmatrix.sync cp.async.cg
 #include "gpu/attention/flash_forward.h"
 #include "gpu/ptx/cp_async.cuh"
 #include "gpu/ptx/ldmatrix.cuh"
@@ -29,14 +31,27 @@ struct Tile {
   __device__ std::uint32_t address(int row, int c) const { return ptx::shared_address(chunk(row, c)); }
 };
 
-/// Starts to copy rows first..first+n-1 of a matrix with `count` rows; rows beyond it become zeros.
+/// A matrix in global memory, [count, width], rows `stride` apart.
+struct Source {
+  const std::uint16_t* base;
+  std::int64_t stride;
+  int count, width;
+  bool aligned;  // rows start at multiples of 16 bytes
+};
+
+/// Starts to copy rows first..first+n-1; what is beyond the matrix becomes zeros. Rows that no asynchronous copy can
+/// take are copied at once, element by element.
 template <int d, int n>
-__device__ void copy_rows(const Tile<d>& to, const std::uint16_t* from, std::int64_t stride, int first, int count) {
+__device__ void copy_rows(const Tile<d>& to, const Source& from, int first) {
   constexpr int chunks = d / 8;
   for (int k = threadIdx.x; k < n * chunks; k += threads) {
     const int row = k / chunks, c = k % chunks;
-    const bool there = first + row < count;
-    ptx::cp_async_16(to.address(row, c), there ? from + (first + row) * stride + c * 8 : from, there ? 16 : 0);
+    const int there = first + row < from.count ? max(0, min(8, from.width - c * 8)) : 0;
+    const std::uint16_t* const at = there > 0 ? from.base + (first + row) * from.stride + c * 8 : from.base;
+    if (from.aligned)
+      ptx::cp_async_16(to.address(row, c), at, there * 2);
+    else
+      for (int e = 0; e < 8; ++e) to.chunk(row, c)[e] = e < there ? at[e] : 0;
   }
 }
 
@@ -64,7 +79,7 @@ class Forward {
     q_from_ = call.q + batch * call.q_stride.batch + head * call.q_stride.head;
     k_from_ = call.k + batch * call.k_stride.batch + head / call.group * call.k_stride.head;
     v_from_ = call.v + batch * call.v_stride.batch + head / call.group * call.v_stride.head;
-    sight_ = {call.sk - call.sq, call.window, call.sk, call.causal != 0};
+    sight_ = {call.offset, call.window, call.sk, call.causal != 0};
     for (int half = 0; half < 2; ++half) {
       row_.query[half] = first_ + warp_ * warp_rows + lane_ / 4 + 8 * half;
       row_.m[half] = -INFINITY;
@@ -75,7 +90,7 @@ class Forward {
   __device__ void run() {
     const int last_query = min(first_ + rows, call_.sq) - 1;
     const int begin = sight_.lowest(first_) / keys, end = (sight_.highest(last_query) + keys - 1) / keys;
-    copy_rows<d, rows>(q_, q_from_, call_.q_stride.sequence, first_, call_.sq);
+    copy_rows<d, rows>(q_, {q_from_, call_.q_stride.sequence, call_.sq, call_.d, call_.aligned != 0}, first_);
     if (begin < end) copy_tile(begin);
     ptx::cp_async_commit();
     for (int tile = begin; tile < end; ++tile) {
@@ -97,8 +112,9 @@ class Forward {
   __device__ Tile<d> v_tile(int tile) const { return {k_tile(tile).base + keys * d}; }
 
   __device__ void copy_tile(int tile) {
-    copy_rows<d, keys>(k_tile(tile), k_from_, call_.k_stride.sequence, tile * keys, call_.sk);
-    copy_rows<d, keys>(v_tile(tile), v_from_, call_.v_stride.sequence, tile * keys, call_.sk);
+    const bool aligned = call_.aligned != 0;
+    copy_rows<d, keys>(k_tile(tile), {k_from_, call_.k_stride.sequence, call_.sk, call_.d, aligned}, tile * keys);
+    copy_rows<d, keys>(v_tile(tile), {v_from_, call_.v_stride.sequence, call_.sk, call_.dv, aligned}, tile * keys);
   }
 
   __device__ void load_q() {
@@ -241,11 +257,12 @@ class Forward {
 #pragma unroll
       for (int n = 0; n < d / 8; ++n) {
         const std::uint32_t two = ptx::pack(o_[n][2 * half] * inverse, o_[n][2 * half + 1] * inverse, F());
-        to[n * 8] = static_cast<std::uint16_t>(two);
-        to[n * 8 + 1] = static_cast<std::uint16_t>(two >> 16);
+        const int column = n * 8 + lane_ % 4 * 2;
+        if (column < call_.dv) to[n * 8] = static_cast<std::uint16_t>(two);
+        if (column + 1 < call_.dv) to[n * 8 + 1] = static_cast<std::uint16_t>(two >> 16);
       }
       if (lane_ % 4 == 0)
-        call_.lse[(static_cast<std::int64_t>(batch) * call_.heads + head) * call_.sq + query] =
+        call_.lse[batch * call_.lse_stride.batch + head * call_.lse_stride.head + query * call_.lse_stride.sequence] =
             empty ? -INFINITY : row_.m[half] * call_.scale + logf(l);
     }
   }

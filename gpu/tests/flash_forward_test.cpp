@@ -18,6 +18,9 @@ struct Shape4 {
   Index B, Sq, Sk, Hkv, g, d;
   bool causal;
   int window;
+  Index dv = 0;  // 0: as d
+
+  Index value_width() const { return dv == 0 ? d : dv; }
 };
 
 struct Call {
@@ -37,7 +40,7 @@ std::vector<std::uint16_t> codes(const Tensor<double>& x, const Format& f) {
 void launch(const assay_flash_forward& call, const Shape4& s, bool bf16) {
   const host::Position grid{static_cast<int>((s.Sq + ASSAY_FLASH_ROWS - 1) / ASSAY_FLASH_ROWS),
                             static_cast<int>(s.Hkv * s.g), static_cast<int>(s.B)};
-  const auto kernel = s.d == 64 ? bf16 ? attention_bf16_d64_sm80 : attention_fp16_d64_sm80
+  const auto kernel = s.d <= 64 ? bf16 ? attention_bf16_d64_sm80 : attention_fp16_d64_sm80
                       : bf16    ? attention_bf16_d128_sm80
                                 : attention_fp16_d128_sm80;
   host::run_grid(grid, ASSAY_FLASH_THREADS, shared_memory, sizeof shared_memory, [&] { kernel(call); });
@@ -46,29 +49,27 @@ void launch(const assay_flash_forward& call, const Shape4& s, bool bf16) {
 void run(Call& r, const Shape4& s, const Format& f) {
   const Index H = s.Hkv * s.g;
   const auto q = codes(r.q, f), k = codes(r.k, f), v = codes(r.v, f);
-  std::vector<std::uint16_t> o(static_cast<std::size_t>(s.B * s.Sq * H * s.d), 0xFFFF);
+  const Index dv = s.value_width();
+  std::vector<std::uint16_t> o(static_cast<std::size_t>(s.B * s.Sq * H * dv), 0xFFFF);
   std::vector<float> lse(static_cast<std::size_t>(s.B * H * s.Sq), NAN);
-  const auto strides = [&](Index tokens, Index heads) {
-    return assay_flash_strides{tokens * heads * s.d, heads * s.d, s.d};
+  const auto strides = [](Index tokens, Index heads, Index width) {
+    return assay_flash_strides{tokens * heads * width, heads * width, width};
   };
-  const assay_flash_forward call{q.data(),
-                                 k.data(),
-                                 v.data(),
-                                 o.data(),
-                                 lse.data(),
-                                 strides(s.Sq, H),
-                                 strides(s.Sk, s.Hkv),
-                                 strides(s.Sk, s.Hkv),
-                                 strides(s.Sq, H),
-                                 static_cast<std::int32_t>(s.Sq),
-                                 static_cast<std::int32_t>(s.Sk),
-                                 static_cast<std::int32_t>(H),
-                                 static_cast<std::int32_t>(s.g),
-                                 s.causal,
-                                 s.window,
-                                 1 / std::sqrt(static_cast<float>(s.d))};
+  assay_flash_forward call{};
+  call.q = q.data(), call.k = k.data(), call.v = v.data(), call.o = o.data(), call.lse = lse.data();
+  call.q_stride = strides(s.Sq, H, s.d), call.k_stride = strides(s.Sk, s.Hkv, s.d);
+  call.v_stride = strides(s.Sk, s.Hkv, dv), call.o_stride = strides(s.Sq, H, dv);
+  call.lse_stride = {H * s.Sq, 1, s.Sq};
+  call.sq = static_cast<std::int32_t>(s.Sq), call.sk = static_cast<std::int32_t>(s.Sk);
+  call.heads = static_cast<std::int32_t>(H), call.group = static_cast<std::int32_t>(s.g);
+  call.d = static_cast<std::int32_t>(s.d), call.dv = static_cast<std::int32_t>(dv);
+  call.aligned = s.d % 8 == 0 && dv % 8 == 0;
+  call.offset = call.sk - call.sq;
+  call.causal = s.causal;
+  call.window = s.window;
+  call.scale = 1 / std::sqrt(static_cast<float>(s.d));
   launch(call, s, f.name == "bf16");
-  r.o = Tensor<double>(Shape{s.B, s.Sq, H, s.d});
+  r.o = Tensor<double>(Shape{s.B, s.Sq, H, dv});
   r.lse = Tensor<double>(Shape{s.B, H, s.Sq});
   for (std::size_t i = 0; i < o.size(); ++i) r.o.data()[i] = decode(f, o[i]);
   for (std::size_t i = 0; i < lse.size(); ++i) r.lse.data()[i] = static_cast<double>(lse[i]);
@@ -77,7 +78,7 @@ void run(Call& r, const Shape4& s, const Format& f) {
 Call inputs(const Shape4& s, const Format& f) {
   return {numbers({s.B, s.Sq, s.Hkv * s.g, s.d}, 0, f),
           numbers({s.B, s.Sk, s.Hkv, s.d}, 1, f),
-          numbers({s.B, s.Sk, s.Hkv, s.d}, 2, f),
+          numbers({s.B, s.Sk, s.Hkv, s.value_width()}, 2, f),
           {},
           {}};
 }
@@ -114,9 +115,10 @@ void expect_accurate(const Shape4& s, const char* name) {
 }
 
 const Shape4 shapes[] = {
-    {1, 1, 1, 1, 1, 64, false, 0},  {1, 64, 64, 1, 1, 64, false, 0},   {1, 5, 150, 1, 2, 64, true, 0},
-    {2, 70, 70, 1, 1, 64, true, 0}, {1, 100, 40, 2, 2, 64, true, 0},   {1, 66, 200, 1, 1, 128, true, 70},
-    {1, 65, 0, 1, 1, 64, false, 0}, {1, 80, 130, 1, 1, 128, false, 3}, {1, 1, 129, 1, 4, 128, true, 1},
+    {1, 1, 1, 1, 1, 64, false, 0},    {1, 64, 64, 1, 1, 64, false, 0},   {1, 5, 150, 1, 2, 64, true, 0},
+    {2, 70, 70, 1, 1, 64, true, 0},   {1, 100, 40, 2, 2, 64, true, 0},   {1, 66, 200, 1, 1, 128, true, 70},
+    {1, 65, 0, 1, 1, 64, false, 0},   {1, 80, 130, 1, 1, 128, false, 3}, {1, 1, 129, 1, 4, 128, true, 1},
+    {1, 9, 12, 1, 2, 17, true, 0, 5}, {1, 3, 70, 1, 1, 24, false, 0, 8},
 };
 
 TEST(FlashForwardSm80, WithinTheBoundOfAttention) {

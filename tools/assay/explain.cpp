@@ -45,6 +45,8 @@ void add_list(CLI::App& app) {
         {"plugin:FILE.so", "a kernel library behind assay/plugin.h, with its capability file FILE.yaml beside it"},
         {"ranks:threads", "a group of ranks on threads of this process: claims on: process, of sharded ops"},
         {"ranks:mpi", "the same on four processes that mpirun starts, where MPI is found"},
+        {"ptx:ARCH", "our CUDA kernels on the PTX machine, no GPU needed: sm_80, sm_90a, sm_100a, sm_120a"},
+        {"cuda", "the same kernels on a CUDA device, where there is one"},
         {"files:DIR", "outputs that someone else computed"}};
     if (*json)
       fmt::print("{}\n", spec::list_json(*what, known).dump(2));

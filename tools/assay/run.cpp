@@ -48,6 +48,8 @@ struct BrokenTarget : Error {
 std::unique_ptr<Target> target_of(const std::string& name) {
   try {
     return make_target(name);
+  } catch (const TargetMissing& e) {
+    throw BrokenTarget(e.what());
   } catch (const Error& e) {
     if (name.starts_with("plugin:") && std::filesystem::exists(name.substr(7))) throw BrokenTarget(e.what());
     throw;
@@ -121,8 +123,7 @@ void add_run(CLI::App& app, int& exit_code) {
   auto a = std::make_shared<Arguments>();
   cmd->add_option("--target", a->suite.target,
                   "reference, subject:CONTRACT, planted:OP.BUG[@CONTRACT], planted:all, plugin:FILE.so, ranks:threads, "
-                  "files:DIR "
-                  "(`assay list targets`, `assay list contracts`)")
+                  "ptx:ARCH, cuda, files:DIR (`assay list targets`, `assay list contracts`)")
       ->required();
   cmd->add_option("--concept", a->suite.concept_glob, "only concepts whose id matches this glob");
   cmd->add_option("--claim", a->suite.claim_glob, "only claims whose id matches this glob");

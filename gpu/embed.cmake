@@ -1,0 +1,12 @@
+# cmake -D SOURCE=norm/rms_norm_sm80 -D ARCH=sm_80 -D PTX=... -D OUT=... -P embed.cmake
+# PTX as a C++ file that registers it.
+file(READ ${PTX} text)
+string(FIND "${text}" ")ptx\"" end)
+if(NOT end EQUAL -1)
+  message(FATAL_ERROR "${PTX} ends the string that is to hold it")
+endif()
+file(WRITE ${OUT} "// Generated from gpu/${SOURCE}.cu by gpu/embed.cmake; do not edit.
+#include \"gpu/runtime/kernels.hpp\"
+
+static const assay::gpu::RegisterPtx ptx(\"${SOURCE}\", \"${ARCH}\", R\"ptx(${text})ptx\");
+")
