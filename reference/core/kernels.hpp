@@ -19,15 +19,16 @@ void matmul(const double* a, Index a_rs, Index a_cs, const double* b, Index b_rs
 void matmul_serial(const double* a, Index a_rs, Index a_cs, const double* b, Index b_rs, Index b_cs, double* c,
                    Index c_rs, Index m, Index n, Index k);
 
-/// The one sum of `double` used by every sum, mean and norm. Sixteen lanes (S, E), all +0; element i goes to lane i mod
-/// 16: (S, e) = two_sum(S, x[i]), E += e. Then the lanes are joined by halves: for h = 8, 4, 2, 1, for l < h:
-/// (S_l, e) = two_sum(S_l, S_{l+h}), E_l = (E_l + E_{l+h}) + e. The sum is S_0 + E_0 where E_0 is finite, and S_0
-/// otherwise.
+/// The one sum of `double` used by every sum, mean and norm. Elements go in groups of 64, a last one filled up with +0.
+/// Of a group y, lane l of sixteen gets t = (y[l] + y[l+16]) + (y[l+32] + y[l+48]), and adds it to its (S, E), all +0
+/// at first: (S, e) = two_sum(S, t), E += e. Then the lanes are joined by halves: for h = 8, 4, 2, 1, for l < h: (S_l,
+/// e) = two_sum(S_l, S_{l+h}), E_l = (E_l + E_{l+h}) + e. The sum is S_0 + E_0 where E_0 is finite, and S_0 otherwise.
 ///
-/// |error| <= u |sum| + g^2 sum |x|, g = (n / 16 + 16) u, u = 2^-53 (Ogita, Rump, Oishi 2005, Prop. 4.5): below 2u
-/// relative for terms of one sign. n = 0 gives +0; the sum of -0 alone is +0. A NaN, or infinities of both signs, give
-/// NaN; infinities of one sign give that infinity. A partial sum of a lane or of the join that overflows counts as an
-/// infinity, even where later terms would cancel it.
+/// |error| <= u |sum| + (2u + g^2) sum |x|, g = (n / 64 + 18) u, u = 2^-53: two additions within a group err by 2u +
+/// u^2, and the rest as Ogita, Rump, Oishi 2005, Prop. 4.5. Below 4u relative for terms of one sign, whatever n is. At
+/// most 16 terms: u |sum| + g^2 sum |x|. n = 0 gives +0; the sum of -0 alone is +0. A NaN, or infinities of both signs,
+/// give NaN; infinities of one sign give that infinity. A partial sum of a group, a lane or of the join that overflows
+/// counts as an infinity, even where later terms would cancel it.
 double sum(const double* x, Index n, Index stride = 1);
 /// That sum of the products x[i] * x[i], each rounded first.
 double sum_squares(const double* x, Index n, Index stride = 1);

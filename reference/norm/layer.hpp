@@ -7,8 +7,8 @@ namespace assay {
 /// Layer normalization: each token less its mean, over its standard deviation, times a gain, plus a bias
 /// (spec/norm/layer.md).
 ///   x [T, d], w [d], b [d]  ->  y [T, d]; without b: no bias
-/// Accuracy in double: the mean's error u|mu| over the standard deviation, then 6 u relative. Throws Error if w or b is
-/// not [d]. Source: arXiv 1607.06450, eq. 4.
+/// Accuracy in double: the mean's error u (|mu| + 2 mean |x|) over the standard deviation, then 7 u relative. Throws
+/// Error if w or b is not [d]. Source: arXiv 1607.06450, eq. 4.
 template <class T>
 Matrix<T> layer_norm(const Matrix<T>& x, const Vector<T>& w, const Vector<T>& b, const LayerNormOptions& opt);
 template <class T>

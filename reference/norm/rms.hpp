@@ -6,7 +6,7 @@ namespace assay {
 
 /// RMSNorm: each token divided by its root mean square, times a gain (spec/norm/rms.md).
 ///   x [T, d], w [d]  ->  y [T, d]
-/// Accuracy in double: 5 u relative if no square over- or underflows (compensated sum of terms of one sign). Throws
+/// Accuracy in double: 6 u relative if no square over- or underflows (compensated sum of terms of one sign). Throws
 /// Error if w is not [d]. Source: arXiv 1910.07467, eq. 4.
 template <class T>
 Matrix<T> rms_norm(const Matrix<T>& x, const Vector<T>& w, const RmsNormOptions& opt);

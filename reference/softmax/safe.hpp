@@ -14,7 +14,7 @@ struct Softmax {
 
 /// Safe softmax of each row (spec/softmax/safe.md).
 ///   x [T, n], keep [T, n] (an empty mask keeps everything), sink [T] (-inf: none)  ->  p [T, n], log_p [T, n], lse [T]
-/// Accuracy in double: u (|x_i - m| + sum_j p_j |x_j - m| + 2 + 4) relative for p: exp within 1 ulp, compensated sum.
+/// Accuracy in double: u (|x_i - m| + sum_j p_j |x_j - m| + 2 + 6) relative for p: exp within 1 ulp, compensated sum.
 /// Any input is valid. Throws Error if keep or sink does not fit x.
 template <class T>
 Softmax<T> softmax_safe(const Matrix<T>& x, const Mask& keep, const Vector<T>& sink, const SoftmaxOptions& opt);

@@ -1,11 +1,11 @@
 #include "reference/core/kernels/parts.h"
 
-// The compensated sum in sixteen lanes; reference/core/kernels.hpp defines it.
+// The compensated sum of groups of four in sixteen lanes; reference/core/kernels.hpp defines it.
 
 namespace ASSAY_ISA {
 namespace {
 
-constexpr int LANES = 16, VECTORS = LANES / W, CHUNK = 512;
+constexpr int LANES = 16, VECTORS = LANES / W, GROUP = 4 * LANES, CHUNK = 512;
 
 struct Sum {
   Vec sum[VECTORS], error[VECTORS];
@@ -58,17 +58,24 @@ struct Product {
   Vec vector(int64_t i) const { return load(x + i) * load(y + i); }
   double one(int64_t i) const { return x[i] * y[i]; }
 };
-// Adds n terms, the first of which goes to lane 0. A last group is filled up with +0, which changes no lane.
+// Adds n terms, the first of which begins a group. A last group is filled up with +0.
+template <class Terms>
+ASSAY_INLINE void add_group(Sum& s, const Terms& terms, int64_t i) {
+  for (int v = 0; v < VECTORS; ++v) {
+    const int64_t at = i + v * W;
+    s.add(v, (terms.vector(at) + terms.vector(at + LANES)) +
+                 (terms.vector(at + 2 * LANES) + terms.vector(at + 3 * LANES)));
+  }
+}
 template <class Terms>
 ASSAY_INLINE void add_terms(Sum& sum, const Terms& terms, int64_t n) {
   Sum s = sum;
   int64_t i = 0;
-  for (; i + LANES <= n; i += LANES)
-    for (int v = 0; v < VECTORS; ++v) s.add(v, terms.vector(i + v * W));
+  for (; i + GROUP <= n; i += GROUP) add_group(s, terms, i);
   if (i < n) {
-    double rest[LANES] = {};
+    double rest[GROUP] = {};
     for (int l = 0; i + l < n; ++l) rest[l] = terms.one(i + l);
-    for (int v = 0; v < VECTORS; ++v) s.add(v, load(rest + v * W));
+    add_group(s, Itself{rest}, 0);
   }
   sum = s;
 }

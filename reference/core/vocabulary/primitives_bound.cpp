@@ -34,8 +34,8 @@ Space& space(Index n) {
 
 /// |kernels::sum - sum| <= this.
 double own_error_of_sum(double sum, double absolute, Index n) {
-  const double g = (static_cast<double>(n) / 8 + 16) * kOwn;
-  return kOwn * std::fabs(sum) + g * g * absolute;
+  const double g = (static_cast<double>(n) / 64 + 18) * kOwn;
+  return kOwn * std::fabs(sum) + ((n > 16 ? 2 * kOwn : 0) + g * g) * absolute;
 }
 
 /// Adds to a variance the deviation of one term, grouped or not.

@@ -11,7 +11,7 @@ namespace assay::prim {
 namespace {
 
 constexpr Index kRows = 64;   // of a block
-constexpr Index kLanes = 16;  // of kernels::sum: leaving out whole groups of zeros in front changes no bit
+constexpr Index kGroup = 64;  // of kernels::sum: leaving out whole groups of zeros in front changes no bit
 
 /// Values that a product with 0 would spread.
 struct Unfit {
@@ -35,13 +35,13 @@ struct Range {
   Index first, last;
 };
 
-/// Where the mask of row i keeps entries: from a multiple of kLanes to after the last.
+/// Where the mask of row i keeps entries: from a multiple of kGroup to after the last.
 Range range_of(const Matrix<double>& s, const Mask& keep, Index i) {
   Index first = 0, last = s.cols();
   if (keep.data() == nullptr) return {first, last};
   while (last > 0 && !keep(i, last - 1)) --last;
   while (first < last && !keep(i, first)) ++first;
-  return {first / kLanes * kLanes, last};
+  return {first / kGroup * kGroup, last};
 }
 
 /// The logits of row i in that range, -inf where masked: where they lie if nothing is masked there, or in `to`.
