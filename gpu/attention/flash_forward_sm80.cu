@@ -3,8 +3,7 @@
 // or bf16, acc = fp32, p = in, l summed from the unrounded weights, exponent as fma in base 2.
 //
 // One block works on 64 queries of one head, a warp on 16 of them. Per tile of 64 keys:
-//   S = Q K^T     m' = max(m, rowmax S)     P = 2^(S c - m' c), c = scale log2 e     l = a l + rowsum P     O = a O + P
-//   V
+//   S = Q K^T   m' = max(m, rowmax S)   P = 2^(S c - m' c), c = scale log2 e   l = a l + rowsum P   O = a O + P V
 // A query that sees no key gives O = 0 and L = -inf; what a query does not see has no influence on its bits. Heads
 // narrower than the kernel's are filled up with zeros in shared memory.
 // Instructions: mma.sync ldmatrix.sync cp.async.cg

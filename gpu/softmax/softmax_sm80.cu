@@ -1,7 +1,7 @@
 // Softmax of the rows of a matrix, a warp to each: three passes over the row (maximum, sum, output), each lane over
 // every 32nd entry, joined by shuffles. Contract: in = out = fp32, fp16 or bf16, acc = fp32.
-//   m = max x     l = sum exp(x - m)     p = exp(x - m) / l     log p = (x - m) - ln l     LSE = m + ln(l without the
-//   sink)
+//   m = max x     l = sum exp(x - m)     p = exp(x - m) / l     log p = (x - m) - ln l     LSE = m + ln l
+// A sink counts in m and l, but not in LSE.
 // An entry that is masked or -inf takes no part; a row without any gives p as the call says.
 // Instructions: shfl.sync ex2.approx
 #include "gpu/ptx/numbers.cuh"

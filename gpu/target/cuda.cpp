@@ -12,7 +12,7 @@ std::unique_ptr<Target> make_cuda(const std::string& name) {
     throw TargetMissing(e.what());
   }
   const std::string arch = device->arch();
-  return std::make_unique<DeviceTarget>(name, std::move(device), kernels_built_for(arch), gpu::Options{}, false);
+  return std::make_unique<DeviceTarget>(name, std::move(device), kernels_built_for(arch), Manner{});
 }
 
 const RegisterTarget cuda("cuda", "cuda", &make_cuda);

@@ -79,12 +79,11 @@ std::vector<OfferedKernel> kernels_built_for(const std::string& arch) {
 }
 
 DeviceTarget::DeviceTarget(std::string name, std::unique_ptr<gpu::Device> device, std::vector<OfferedKernel> kernels,
-                           const gpu::Options& options, bool fixed_async)
+                           const Manner& manner)
     : name_(std::move(name)),
       device_(std::move(device)),
       kernels_(std::move(kernels)),
-      options_(options),
-      fixed_async_(fixed_async),
+      manner_(manner),
       modules_(kernels_.size(), -1) {}
 
 std::vector<Contract> DeviceTarget::contracts(const OpSpec& op) const {
@@ -101,7 +100,7 @@ std::vector<Contract> DeviceTarget::contracts(const OpSpec& op) const {
 /// A matrix unit that aligns and truncates, if the machine is to add like one or the device has one.
 std::vector<std::string> DeviceTarget::contracts_of(const gpu::Kernel& kernel) const {
   std::vector<std::string> all = kernel.contracts;
-  const bool hardware = !device_->checks() || options_.tensor_core == gpu::TensorCore::hardware;
+  const bool hardware = !device_->checks() || manner_.options.tensor_core == gpu::TensorCore::hardware;
   if (kernel.tensor_cores && hardware)
     for (std::string& c : all) c += " kind=mma(24,8)";  // the coarsest of them: sm_80
   return all;
@@ -139,6 +138,11 @@ std::size_t DeviceTarget::pick(const Call& call, std::string& why) const {
   return kernels_.size();
 }
 
+void DeviceTarget::load() {
+  for (std::size_t i = 0; i < kernels_.size(); ++i)
+    if (modules_[i] < 0) modules_[i] = device_->load(kernels_[i].ptx);
+}
+
 int DeviceTarget::module_of(std::size_t kernel) {
   int& module = modules_[kernel];
   if (module >= 0) return module;
@@ -171,9 +175,9 @@ void DeviceTarget::run_on(const Call& call, std::size_t kernel, Request& request
       (output ? on.outputs : on.inputs)
           .push_back({t.name, &format(t.dtype), t.shape, t.strides, memory.back().address()});
     }
-  gpu::Options options = options_;
+  gpu::Options options = manner_.options;
   options.seed += digest(request);
-  if (!fixed_async_) options.async = static_cast<gpu::Async>(options.seed % 3);
+  if (!manner_.fixed_async) options.async = static_cast<gpu::Async>(options.seed % 3);
   gpu::Launcher launcher(*device_, module_of(kernel), options);
   kernels_[kernel].kernel->run(on, launcher);
   keep_remarks(launcher.report());

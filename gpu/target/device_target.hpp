@@ -18,16 +18,22 @@ struct OfferedKernel {
   std::string ptx;
 };
 
+/// How calls are run.
+struct Manner {
+  gpu::Options options;      ///< of the machine
+  bool fixed_async = false;  ///< asynchronous operations happen as the options say; otherwise as is drawn for each call
+  bool same_kernel = true;   ///< every element is computed the same way whatever else is in the call
+};
+
 /// Every kernel that was built for an architecture, those of the newest family first. Throws TargetMissing if there is
 /// none.
 std::vector<OfferedKernel> kernels_built_for(const std::string& arch);
 
 class DeviceTarget : public Target {
  public:
-  /// Of two kernels that take a call the first runs. `options`: how the machine is to run; when asynchronous
-  /// operations happen is drawn for each call anew unless `fixed_async`.
+  /// Of two kernels that take a call the first runs.
   DeviceTarget(std::string name, std::unique_ptr<gpu::Device> device, std::vector<OfferedKernel> kernels,
-               const gpu::Options& options, bool fixed_async);
+               const Manner& manner);
 
   std::string name() const override { return name_; }
   std::vector<Contract> contracts(const OpSpec& op) const override;
@@ -35,9 +41,12 @@ class DeviceTarget : public Target {
   bool offers_option(const OpSpec& op, std::size_t option, int value) const override;
   std::vector<std::string> remarks() const override;
   bool sees_memory() const override { return true; }
-  /// Every element of ours is computed the same way whatever else is in the call.
-  bool same_kernel() const override { return true; }
+  bool same_kernel() const override { return manner_.same_kernel; }
   Answer run(const Call& call, const Layout& layout) override;
+
+ protected:
+  /// Loads all kernels now. Throws Error on PTX that the device refuses.
+  void load();
 
  private:
   /// The contracts of a kernel, as this device adds.
@@ -52,8 +61,7 @@ class DeviceTarget : public Target {
   std::string name_;
   std::unique_ptr<gpu::Device> device_;
   std::vector<OfferedKernel> kernels_;
-  gpu::Options options_;
-  bool fixed_async_;
+  Manner manner_;
   std::vector<int> modules_;  // of kernels_; -1: not loaded yet
   std::set<std::string> remarks_;
 };

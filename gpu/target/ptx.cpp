@@ -7,11 +7,6 @@ namespace assay {
 namespace {
 
 /// How the machine is to run: words behind `@`, as in ptx:sm_80@hardware,random,seed=3.
-struct Manner {
-  gpu::Options options;
-  bool fixed_async = false;
-};
-
 Manner read_manner(const std::string& text) {
   using namespace gpu;
   Manner m;

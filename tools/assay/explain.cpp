@@ -47,6 +47,7 @@ void add_list(CLI::App& app) {
         {"ranks:mpi", "the same on four processes that mpirun starts, where MPI is found"},
         {"ptx:ARCH", "our CUDA kernels on the PTX machine, no GPU needed: sm_80, sm_90a, sm_100a, sm_120a"},
         {"cuda", "the same kernels on a CUDA device, where there is one"},
+        {"kernel:FILE.ptx[@LAUNCH.yaml]", "a kernel in PTX on the PTX machine, called as its launch file says"},
         {"files:DIR", "outputs that someone else computed"}};
     if (*json)
       fmt::print("{}\n", spec::list_json(*what, known).dump(2));

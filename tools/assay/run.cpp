@@ -16,7 +16,7 @@ namespace {
 struct Arguments {
   SuiteOptions suite;
   ReportFiles files;
-  std::string tier = "default", shard = "1/1";
+  std::string tier = "default", shard = "1/1", launch;
 };
 
 std::string today() {
@@ -52,6 +52,8 @@ std::unique_ptr<Target> target_of(const std::string& name) {
     throw BrokenTarget(e.what());
   } catch (const Error& e) {
     if (name.starts_with("plugin:") && std::filesystem::exists(name.substr(7))) throw BrokenTarget(e.what());
+    if (name.starts_with("kernel:") && std::filesystem::exists(name.substr(7, name.find('@') - 7)))
+      throw BrokenTarget(e.what());
     throw;
   }
 }
@@ -91,6 +93,11 @@ void run_claims(const Arguments& a, Report& report) {
 }
 
 int run(Arguments& a) {
+  if (!a.launch.empty()) {
+    if (!a.suite.target.starts_with("kernel:") || a.suite.target.find('@') != std::string::npos)
+      throw Error("--launch", "a target kernel:FILE.ptx", a.suite.target);
+    a.suite.target += "@" + a.launch;
+  }
   if (a.suite.target.starts_with("files:")) {
     if (a.suite.concept_glob != "*" || a.suite.claim_glob != "*" || a.suite.run.cases >= 0 ||
         !a.suite.run.only_case.empty() || a.shard != "1/1")
@@ -123,8 +130,9 @@ void add_run(CLI::App& app, int& exit_code) {
   auto a = std::make_shared<Arguments>();
   cmd->add_option("--target", a->suite.target,
                   "reference, subject:CONTRACT, planted:OP.BUG[@CONTRACT], planted:all, plugin:FILE.so, ranks:threads, "
-                  "ptx:ARCH, cuda, files:DIR (`assay list targets`, `assay list contracts`)")
+                  "ptx:ARCH, cuda, kernel:FILE.ptx, files:DIR (`assay list targets`, `assay list contracts`)")
       ->required();
+  cmd->add_option("--launch", a->launch, "how kernel:FILE.ptx is launched: a launch file (default: FILE.yaml)");
   cmd->add_option("--concept", a->suite.concept_glob, "only concepts whose id matches this glob");
   cmd->add_option("--claim", a->suite.claim_glob, "only claims whose id matches this glob");
   cmd->add_option("--tier", a->tier, "quick, default or thorough");

@@ -57,7 +57,7 @@ LIBRARIES = {
     "rapidcheck": (r"rapidcheck.*", r"conformance/engine/run\.cpp"),
     "googletest": (r"g(test|mock)/.*", rf"conformance/engine/gtest_main\.cpp|{TESTS}"),
     "benchmark": (r"benchmark/.*", r"tools/.*bench.*"),
-    "yaml": (r"yaml-cpp/.*", rf"spec/compiler/.*|conformance/engine/capability/.*|{TESTS}"),
+    "yaml": (r"yaml-cpp/.*", rf"spec/compiler/.*|conformance/engine/capability/.*|gpu/target/launch/.*|{TESTS}"),
     "json": (r"nlohmann/json\.hpp", rf"reference/core/safetensors_header\.cpp|spec/.*\.cpp|conformance/engine/.*\.cpp|(tools|vectors)/.*\.cpp|{TESTS}"),
     "json_fwd": (r"nlohmann/json_fwd\.hpp", r"(spec|conformance/engine|tools|vectors)/.*\.hpp"),
     "cli11": (r"CLI/.*", r"tools/.*\.(hpp|cpp)"),

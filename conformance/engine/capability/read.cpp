@@ -1,82 +1,16 @@
 #include "conformance/engine/capability/capability.hpp"
 
-#include <yaml-cpp/eventhandler.h>
-
 #include <algorithm>
-#include <fstream>
 #include <regex>
-#include <sstream>
 
 #include "conformance/engine/capability/keys.hpp"
+#include "conformance/engine/capability/strict_yaml.hpp"
 #include "spec/compiler/reader.hpp"
 
 namespace assay {
 namespace {
 
 using spec::Reader;
-
-constexpr std::size_t kMaxBytes = 1 << 20, kMaxNodes = 20000, kMaxDepth = 8;
-
-// A first pass over the events of the parser, before anything is built from them.
-class Gatekeeper : public YAML::EventHandler {
- public:
-  explicit Gatekeeper(std::string path) : path_(std::move(path)) {}
-  void OnDocumentStart(const YAML::Mark& mark) override {
-    if (++documents_ > 1) refuse(mark, "several documents in one file");
-  }
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { node(mark, anchor); }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { refuse(mark, "an alias (*name)"); }
-  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, const std::string&) override {
-    node(mark, anchor);
-  }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
-                       YAML::EmitterStyle::value) override {
-    enter(mark, anchor);
-  }
-  void OnSequenceEnd() override { --depth_; }
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value) override {
-    enter(mark, anchor);
-  }
-  void OnMapEnd() override { --depth_; }
-
- private:
-  void enter(const YAML::Mark& mark, YAML::anchor_t anchor) {
-    node(mark, anchor);
-    if (++depth_ > kMaxDepth) refuse(mark, "nesting deeper than " + std::to_string(kMaxDepth));
-  }
-  void node(const YAML::Mark& mark, YAML::anchor_t anchor) {
-    if (anchor != 0) refuse(mark, "an anchor (&name)");
-    if (++nodes_ > kMaxNodes) refuse(mark, "more than " + std::to_string(kMaxNodes) + " values");
-  }
-  [[noreturn]] void refuse(const YAML::Mark& mark, const std::string& what) {
-    throw Error(path_ + ":" + std::to_string(mark.line + 1) + ": capability files do not have " + what);
-  }
-  std::string path_;
-  std::size_t depth_ = 0, nodes_ = 0, documents_ = 0;
-};
-
-YAML::Node load(const std::string& text, const std::string& path) {
-  if (text.size() > kMaxBytes)
-    throw Error(path + ": capability file is too long", "at most 1 MiB", std::to_string(text.size()) + " bytes");
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    if ((c < ' ' && c != '\n' && c != '\r' && c != '\t') || c == 127)
-      throw Error(path + ": capability file is not text", "printable characters",
-                  "byte " + std::to_string(c) + " at " + std::to_string(i));
-  }
-  try {
-    std::istringstream stream(text);
-    YAML::Parser parser(stream);
-    Gatekeeper gatekeeper(path);
-    while (parser.HandleNextDocument(gatekeeper)) {
-    }
-    return YAML::Load(text);
-  } catch (const YAML::Exception& e) {
-    throw Error(path + ":" + std::to_string(e.mark.line + 1) + ": not YAML: " + e.msg);
-  }
-}
 
 const YAML::Node* get(const std::map<std::string, YAML::Node>& fields, const char* key) {
   const auto at = fields.find(key);
@@ -195,7 +129,7 @@ std::string folder_of(const std::string& path) {
 }  // namespace
 
 Capability parse_capability(const std::string& text, const std::string& path) {
-  const YAML::Node root = load(text, path);
+  const YAML::Node root = strict_yaml(text, path, "capability files");
   Reader reader(path, 1);
   Capability c;
   c.path = path;
@@ -220,12 +154,7 @@ Capability parse_capability(const std::string& text, const std::string& path) {
 }
 
 Capability read_capability(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error("capability file cannot be read", "a YAML file beside the plugin", "'" + path + "'");
-  std::string text(kMaxBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return parse_capability(text, path);
+  return parse_capability(read_text(path, "capability file", "a YAML file beside the plugin"), path);
 }
 
 }  // namespace assay

@@ -78,8 +78,8 @@ struct Bench {
   DeviceTarget& make(const std::string& ptx = "") {
     auto owned = std::make_unique<FakeDevice>();
     device = owned.get();
-    target = std::make_unique<DeviceTarget>("fake", std::move(owned), std::vector<OfferedKernel>{{&kernel, ptx}},
-                                            gpu::Options{}, false);
+    target =
+        std::make_unique<DeviceTarget>("fake", std::move(owned), std::vector<OfferedKernel>{{&kernel, ptx}}, Manner{});
     return *target;
   }
 };
