@@ -133,7 +133,10 @@ class Runner {
   }
 
   void corners() {
-    for (const std::string& text : space_.page().cases.corners) {
+    std::vector<std::string> all = space_.page().cases.corners;
+    if (space_.page().has_op)
+      for (const std::string& text : target_.corners(space_.op())) all.push_back(text);
+    for (const std::string& text : all) {
       const Case c = Case::parse(space_, text);
       if (!offered(c)) {
         ++result_.skipped;

@@ -58,14 +58,16 @@ void run(const DeviceCall& call, Launcher& launcher) {
   launcher.launch(entry, grid, {ASSAY_FLASH_THREADS}, ASSAY_FLASH_SHARED_BYTES(width), params);
 }
 
-const RegisterKernel kernel({"attention",
-                             "attention/flash_forward_sm80",
-                             {"in=fp16 acc=fp32 out=fp16 p=fp16 exponent=fma tile=64",
-                              "in=bf16 acc=fp32 out=bf16 p=bf16 exponent=fma tile=64"},
-                             true,
-                             &lacks,
-                             &run,
-                             {}});
+const RegisterKernel kernel(
+    {"attention",
+     "attention/flash_forward_sm80",
+     {"in=fp16 acc=fp32 out=fp16 p=fp16 exponent=fma tile=64", "in=bf16 acc=fp32 out=bf16 p=bf16 exponent=fma tile=64"},
+     true,
+     &lacks,
+     &run,
+     {},
+     {"B=1 Sq=70 Sk=200 Hkv=1 g=2 d=64 dv=64", "B=1 Sq=65 Sk=130 Hkv=1 g=1 d=128 dv=128 causal=none",
+      "B=1 Sq=5 Sk=150 Hkv=1 g=1 d=33 dv=70 window=8", "B=1 Sq=130 Sk=64 Hkv=1 g=1 d=8 dv=8"}});
 
 }  // namespace
 }  // namespace assay::gpu

@@ -60,8 +60,15 @@ void run(const DeviceCall& call, Launcher& launcher) {
   launcher.launch("paged_decode_merge" + end, {rows, batch}, {ASSAY_PAGED_THREADS}, 0, params);
 }
 
-const RegisterKernel kernel(
-    {"attention_paged", "attention/paged_decode_sm80", {"fp32", "fp16", "bf16"}, false, &lacks, &run, {}});
+const RegisterKernel kernel({"attention_paged",
+                             "attention/paged_decode_sm80",
+                             {"fp32", "fp16", "bf16"},
+                             false,
+                             &lacks,
+                             &run,
+                             {},
+                             {"B=2 Sq=2 Npages=9 P=16 maxblk=4 Hkv=1 g=2 d=40 dv=33 lens_is=full",
+                              "B=1 Sq=1 Npages=40 P=7 maxblk=30 Hkv=1 g=1 d=16 dv=16 lens_is=full"}});
 
 }  // namespace
 }  // namespace assay::gpu

@@ -30,7 +30,15 @@ void run(const DeviceCall& call, Launcher& launcher) {
                   0, params);
 }
 
-const RegisterKernel kernel({"linear", "model/gemm_sm80", {"fp16", "bf16"}, true, &lacks, &run, {}});
+const RegisterKernel kernel({"linear",
+                             "model/gemm_sm80",
+                             {"fp16", "bf16"},
+                             true,
+                             &lacks,
+                             &run,
+                             {},
+                             {"T=65 n_in=200 n_out=72", "T=64 n_in=64 n_out=64 bias=given",
+                              "T=130 n_in=33 n_out=130"}});
 
 }  // namespace
 }  // namespace assay::gpu

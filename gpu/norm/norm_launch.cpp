@@ -55,8 +55,9 @@ void layer_norm(const DeviceCall& call, Launcher& launcher) {
 }
 
 const std::vector<std::string> formats = {"fp32", "fp16", "bf16"};
-const RegisterKernel rms({"rms_norm", "norm/rms_norm_sm80", formats, false, &lacks, &rms_norm, {}});
-const RegisterKernel layer({"layer_norm", "norm/layer_norm_sm80", formats, false, &lacks, &layer_norm, {}});
+const RegisterKernel rms({"rms_norm", "norm/rms_norm_sm80", formats, false, &lacks, &rms_norm, {}, {"T=5 d=1030"}});
+const RegisterKernel layer(
+    {"layer_norm", "norm/layer_norm_sm80", formats, false, &lacks, &layer_norm, {}, {"T=5 d=1030"}});
 
 }  // namespace
 }  // namespace assay::gpu

@@ -99,6 +99,9 @@ struct Kernel {
   /// Throws NotTaken, Error on a call that is wrong, LaunchFailed.
   std::function<void(const DeviceCall& call, Launcher& launcher)> run;
   std::vector<std::string> outputs = {};  ///< what it computes; none: all of the op
+  /// Calls at the edges of its tiles and stages, as `--case` spells them: those that the claims are asked of beside the
+  /// page's, and on which mutants of its synchronisation are run.
+  std::vector<std::string> corners = {};
 };
 struct RegisterKernel {
   explicit RegisterKernel(Kernel kernel);

@@ -41,7 +41,8 @@ void run(const DeviceCall& call, Launcher& launcher) {
                   {ASSAY_SOFTMAX_THREADS}, 0, params);
 }
 
-const RegisterKernel kernel({"softmax", "softmax/softmax_sm80", {"fp32", "fp16", "bf16"}, false, &lacks, &run, {}});
+const RegisterKernel kernel(
+    {"softmax", "softmax/softmax_sm80", {"fp32", "fp16", "bf16"}, false, &lacks, &run, {}, {"T=5 n=1030 mask=given"}});
 
 }  // namespace
 }  // namespace assay::gpu

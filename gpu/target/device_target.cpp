@@ -120,6 +120,13 @@ bool DeviceTarget::offers_option(const OpSpec& op, std::size_t option, int value
   });
 }
 
+std::vector<std::string> DeviceTarget::corners(const OpSpec& op) const {
+  std::vector<std::string> all;
+  for (const OfferedKernel& k : kernels_)
+    if (k.kernel->op == op.name) all.insert(all.end(), k.kernel->corners.begin(), k.kernel->corners.end());
+  return all;
+}
+
 std::vector<std::string> DeviceTarget::remarks() const { return {remarks_.begin(), remarks_.end()}; }
 
 std::size_t DeviceTarget::pick(const Call& call, std::string& why) const {

@@ -39,6 +39,7 @@ class DeviceTarget : public Target {
   std::vector<Contract> contracts(const OpSpec& op) const override;
   bool offers_output(const OpSpec& op, const std::string& output) const override;
   bool offers_option(const OpSpec& op, std::size_t option, int value) const override;
+  std::vector<std::string> corners(const OpSpec& op) const override;
   std::vector<std::string> remarks() const override;
   bool sees_memory() const override { return true; }
   bool same_kernel() const override { return manner_.same_kernel; }

@@ -18,6 +18,7 @@ class FakeTarget : public Target {
   bool offers_option(const OpSpec& op, std::size_t o, int v) const override {
     return op.options[o].name != "sink" || v == 0;
   }
+  std::vector<std::string> corners(const OpSpec&) const override { return own_corners; }
   std::vector<std::string> remarks() const override { return {"a remark"}; }
   bool sees_memory() const override { return false; }
   bool same_kernel() const override { return true; }
@@ -29,6 +30,7 @@ class FakeTarget : public Target {
   }
   std::vector<Contract> offered = {parse_contract("fp64")};
   std::vector<Waiver> known;
+  std::vector<std::string> own_corners;
 
  private:
   std::function<void(const Call&, Answer&)> change_;

@@ -87,6 +87,18 @@ TEST(Run, ShrinksToTheSmallestCase) {
   EXPECT_EQ(r.failing_case, "T=2 n=17");
 }
 
+TEST(Run, ATargetsOwnCornersAreAskedToo) {
+  FakeTarget target(wrong_p(200));  // wider than any case of the page
+  const auto accuracy = [&target] {
+    return ask([](Check& check) { check.accurate(check.call(), check.run(check.call()), "p"); }, target);
+  };
+  EXPECT_EQ(Result::Verdict::passed, accuracy().verdict);
+  target.own_corners = {"T=1 n=200"};
+  const Result r = accuracy();
+  EXPECT_EQ(Result::Verdict::failed, r.verdict);
+  EXPECT_NE(std::string::npos, r.failing_case.find("n=200")) << r.failing_case;
+}
+
 TEST(Run, OptionsThatTheTargetLacksAreNotDrawn) {
   FakeTarget target;  // sink=logit is not offered
   const Result r = ask(

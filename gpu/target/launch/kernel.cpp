@@ -151,7 +151,8 @@ gpu::Kernel kernel_of(const LaunchFile& file) {
           file.tensor_cores,
           [file](const std::vector<double>& options) { return lacks(file, options); },
           [file](const DeviceCall& call, gpu::Launcher& launcher) { run(file, call, launcher); },
-          file.outputs};
+          file.outputs,
+          {}};
 }
 
 }  // namespace assay

@@ -71,7 +71,7 @@ void copy(const DeviceCall& call, Launcher& launcher) {
 std::string no_lack(const std::vector<double>&) { return ""; }
 
 struct Bench {
-  gpu::Kernel kernel{"rms_norm", "test/copy_sm80", {"fp32"}, false, &no_lack, &copy, {}};
+  gpu::Kernel kernel{"rms_norm", "test/copy_sm80", {"fp32"}, false, &no_lack, &copy, {}, {}};
   FakeDevice* device = nullptr;
   std::unique_ptr<DeviceTarget> target;
 

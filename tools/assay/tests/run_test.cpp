@@ -57,7 +57,7 @@ TEST(AssayRun, RefusesWrongUsage) {
   expect("assay run --target nothing", 2, "no such target");
   expect("assay run --target subject:fp99", 2, "fp99");
   expect(reference + "--nonsense", 2, "--nonsense");
-  expect(reference + "--case T=9999", 2, "bad value of T");
+  expect(reference + "--case T=99999", 2, "bad value of T");
   expect(reference + "--case T=1 --cases 5", 2, "excludes");
   expect(reference + "--json /no/such/folder/x.json", 2, "an existing folder");
   expect("assay", 2, "subcommand");
