@@ -20,6 +20,12 @@ struct assay_flash_forward {
   int32_t causal;               /* 1: no key after the query's position */
   int32_t window;               /* keys a query sees at most, its own position and those before it; 0: all */
   float scale;                  /* above 0 */
+  /* What only the kernels with mods look at; null: none. */
+  const uint16_t *bias, *sink; /* [H, Sq, Sk], added to scaled logits; [H], one more logit of each head */
+  const uint8_t* mask;         /* [B, Sq, Sk], 1: the query may see the key */
+  int64_t bias_stride[3], mask_stride[3], sink_stride;
+  float softcap;       /* scaled logits x become C tanh(x / C); 0: they do not */
+  int32_t lse_of_sink; /* the sink counts in L */
 };
 
 /* Grid (ceil(sq / rows), heads, B), `threads` threads, this many bytes of dynamic shared memory. */
