@@ -31,8 +31,8 @@ NOT_GENERATED = re.compile(r"spec/(compiler|report|tests)/")
 
 # Files that are written once per concept, 300 times over: the headers they may include.
 CHEAP_STD = {
-    "algorithm", "array", "cmath", "cstddef", "cstdint", "functional", "initializer_list", "limits", "numeric", "optional", "string",
-    "string_view", "tuple", "utility", "vector",
+    "algorithm", "array", "bit", "cmath", "cstddef", "cstdint", "functional", "initializer_list", "limits", "numeric", "optional", "string",
+    "string_view", "tuple", "type_traits", "utility", "vector",
 }  # fmt: skip
 VOCABULARY = {
     "reference/core/contract.hpp", "reference/core/error.hpp", "reference/core/format.hpp", "reference/core/math.hpp",
