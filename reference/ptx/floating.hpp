@@ -62,8 +62,7 @@ T directed(T nearest, int rest, Round mode) {
   const T above = rest < 0 ? nearest : std::nextafter(nearest, infinity);
   if (mode == Round::down) return below;
   if (mode == Round::up) return above;
-  // Towards zero. Both are of one sign; a zero that the exact value rounds to has that sign too.
-  return below < 0 || (below == 0 && std::signbit(below)) ? above : below;
+  return below < 0 ? above : below;  // towards zero; both are of one sign, zeros included
 }
 
 template <class T>
@@ -74,14 +73,12 @@ T fma(T a, T b, T c, const Modifiers& m) {
     ExactDouble rest;
     rest.add_product(static_cast<double>(a), static_cast<double>(b));
     rest.add(static_cast<double>(c));
-    const int sign = rest.sign();
-    if (sign == 0) {
+    if (rest.sign() == 0) {
       // An exact 0 of operands of unequal sign is +0, in .rm -0.
       if (std::signbit(a * b) != std::signbit(c)) d = m.round == Round::down ? -T{0} : T{0};
     } else {
       if (std::isfinite(d)) rest.add(-static_cast<double>(d));
       d = directed(d, rest.sign(), m.round);
-      if (d == 0) d = std::copysign(d, static_cast<T>(sign));
     }
   }
   return finished(d, m);
@@ -102,7 +99,7 @@ T mul(T a, T b, const Modifiers& m) {
     ExactDouble rest;
     rest.add_product(static_cast<double>(a), static_cast<double>(b));
     if (std::isfinite(d)) rest.add(-static_cast<double>(d));
-    d = std::copysign(directed(d, rest.sign(), m.round), d);
+    d = directed(d, rest.sign(), m.round);
   }
   return finished(d, m);
 }
@@ -115,7 +112,7 @@ T div(T a, T b, const Modifiers& m) {
     ExactDouble rest;
     rest.add(static_cast<double>(a));
     if (std::isfinite(q)) rest.add_product(-static_cast<double>(q), static_cast<double>(b));
-    q = std::copysign(directed(q, std::signbit(b) ? -rest.sign() : rest.sign(), m.round), q);
+    q = directed(q, std::signbit(b) ? -rest.sign() : rest.sign(), m.round);
   }
   return finished(q, m);
 }
