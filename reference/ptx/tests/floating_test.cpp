@@ -192,6 +192,38 @@ TEST(Floats, Properties) {
   EXPECT_TRUE(testp(Property::subnormal, 5e-324));
 }
 
+// A tie on the grid of subnormal numbers that only a double of too few bits sees: 2^-127 + 2^-149 + 2^-150 (1 - 2^-46).
+TEST(Floats, QuickFmaAmongSubnormals) {
+  EXPECT_EQ(bits(fma(0x1.000002p-75F, 0x1.fffffcp-76F, 0x1.000004p-127F)), 0x00400001U);
+  EXPECT_EQ(bits(fma(0x1.000002p-75F, 0x1.fffffcp-76F, 0x1.000004p-127F, {})), 0x00400001U);
+}
+
+// Sums of few bits far apart, against MPFR rounded to odd.
+TEST(Floats, FixedPointSumOfSparseTerms) {
+  testing::Random r{13};
+  mpfr_t sum, term;
+  mpfr_inits2(700, sum, term, nullptr);
+  for (int turn = 0; turn < 100000; ++turn) {
+    ExactFloat exact;
+    mpfr_set_zero(sum, 1);
+    for (int i = 0; i < 4; ++i) {
+      const auto draw = [&] {
+        return ((r() & 1) != 0 ? 1.0 : -1.0) * (1 + (r.below(3) == 0 ? pow2(-static_cast<int>(r.below(24))) : 0));
+      };
+      const double a = draw() * pow2(static_cast<int>(r.below(turn % 2 == 0 ? 250 : 60)) - 126),
+                   b = draw() * pow2(static_cast<int>(r.below(60)) - 60);
+      exact.add_product(a, b);
+      mpfr_set_d(term, a, MPFR_RNDN);
+      mpfr_mul_d(term, term, b, MPFR_RNDN);
+      mpfr_add(sum, sum, term, MPFR_RNDN);
+    }
+    double odd = mpfr_get_d(sum, MPFR_RNDZ);
+    if (mpfr_cmp_d(sum, odd) != 0) odd = std::bit_cast<double>(std::bit_cast<std::uint64_t>(odd) | 1);
+    ASSERT_EQ(exact.to_odd(), odd) << turn;
+  }
+  mpfr_clears(sum, term, nullptr);
+}
+
 // The fixed-point sum, where terms cancel down to the last bit: 128-bit integers as the reference.
 TEST(Floats, FixedPointSum) {
   testing::Random r{12};
