@@ -37,9 +37,10 @@ struct Variable {
   std::vector<std::uint8_t> init;  ///< empty, or `bytes` long
   struct Relocation {
     std::int64_t offset;  ///< in init, where an address of 8 bytes is stored
-    int variable;         ///< of the module
+    int variable;         ///< of the module, or its function
     std::int64_t addend;
     bool generic;  ///< generic(name): the generic address
+    bool function = false;
   };
   std::vector<Relocation> relocations;
   int line = 0;

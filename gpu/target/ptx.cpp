@@ -39,8 +39,7 @@ std::unique_ptr<Target> make_ptx(const std::string& name) {
   const std::string arch = name.substr(4, at == std::string::npos ? at : at - 4);
   const Manner manner = read_manner(at == std::string::npos ? "" : name.substr(at + 1));
   auto device = gpu::machine_device(arch);
-  return std::make_unique<DeviceTarget>(name, std::move(device), kernels_built_for(arch), manner.options,
-                                        manner.fixed_async);
+  return std::make_unique<DeviceTarget>(name, std::move(device), kernels_built_for(arch), manner);
 }
 
 const RegisterTarget ptx("ptx", "ptx:ARCH (sm_80, sm_90a, sm_100a, sm_120a)", &make_ptx);

@@ -1,0 +1,53 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+// Races on shared memory, by happens-before: whether two accesses are ordered does not depend on the schedule that was
+// run. After FastTrack (Flanagan, Freund 2009): the last write of each granule of four bytes is an epoch, the reads
+// since are a vector of them.
+namespace assay::gpu {
+
+using Time = std::uint32_t;
+/// What a warp knows of each warp of its CTA: all it did before that time happened before.
+using Clock = std::vector<Time>;
+
+void join(Clock& to, const Clock& from);
+
+class Races {
+ public:
+  Races(std::size_t warps, std::size_t bytes, bool on);
+
+  struct Conflict {
+    bool found = false;
+    int warp = 0, line = 0;  // of the other access
+    bool was_write = false;
+  };
+  /// An access of a warp to bytes [at, at + bytes) of shared memory, by the instruction at `line`.
+  Conflict access(int warp, std::uint32_t at, int bytes, bool write, int line);
+
+  const Clock& clock(int warp) const { return clocks_[static_cast<std::size_t>(warp)]; }
+  /// The warp hands on what it did until now: later accesses are not part of it.
+  Clock release(int warp);
+  void acquire(int warp, const Clock& from) { join(clocks_[static_cast<std::size_t>(warp)], from); }
+  bool on() const { return on_; }
+
+ private:
+  struct Access {
+    Time time = 0;  // 0: never
+    int line = 0;
+  };
+  struct Granule {
+    int writer = -1;
+    Access write;
+    int reader = -1;  // the one warp that has read since the write; -2: several, see many_
+    Access read;
+    std::uint32_t many = 0;  // index + 1 into many_
+  };
+  bool on_;
+  std::size_t warps_;
+  std::vector<Clock> clocks_;
+  std::vector<Granule> granules_;
+  std::vector<std::vector<Access>> many_;
+};
+
+}  // namespace assay::gpu
