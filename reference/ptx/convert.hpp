@@ -21,7 +21,7 @@ inline double to_integral(double x, Round mode) {
       return std::floor(x);
     default: {
       const double down = std::floor(x), rest = x - down;
-      if (!(rest == rest) || rest < 0.5) return std::copysign(down, x);  // of an infinity the rest is NaN
+      if (!(rest == rest) || rest < 0.5) return down;  // of an infinity the rest is NaN
       const bool odd = std::fmod(down, 2) != 0;
       return std::copysign(rest > 0.5 || odd ? down + 1 : down, x);
     }
@@ -99,9 +99,7 @@ inline std::uint64_t convert(const Format& to, const Format& from, std::uint64_t
   if (c.integral) x = to_integral(x, c.round);
   if (c.relu) x = relu(x);
   if (c.sat) x = saturated01(x);
-  const bool narrow = to.bits <= 8;  // fp8, fp6, fp4 and ue8m0 exist with .satfinite alone
-  const std::uint64_t d =
-      to_code(to, x, c.round, c.satfinite || narrow ? Overflow::saturate : Overflow::infinity_or_nan);
+  const std::uint64_t d = to_code(to, x, c.round, c.satfinite ? Overflow::saturate : Overflow::infinity_or_nan);
   return c.ftz && to.bits == 32 && x == x ? to_code(to, flushes(to, from_code(to, d))) : d;
 }
 

@@ -69,6 +69,10 @@ TEST(WarpShuffle, OnRegisters) {
   for (int i = 0; i < 32; ++i)
     EXPECT_EQ(d[i], i < 16 ? 101U + static_cast<unsigned>(i) : 100U + static_cast<unsigned>(i));
   EXPECT_EQ(p, 0x8000ffffU);
+  Reg32 e = a;
+  Mask q = 0, none = 0;
+  shuffle(Shuffle::up, e, q, e, b, Reg32{}, full_mask, none);
+  for (int i = 0; i < 32; ++i) EXPECT_EQ(e[i], i == 0 ? 100U : 99U + static_cast<unsigned>(i));
   EXPECT_EQ(undefined, 0x8000U);  // lane 15 reads lane 16, which takes no part
   shuffle(Shuffle::down, d, p, a, b, c, full_mask, undefined);
   EXPECT_EQ(p, 0x7fffffffU);
