@@ -142,36 +142,32 @@ void movmatrix(Decoder& d, Instruction& i) {
   };
 }
 
-/// The registers of an mma: D, A, B, C in one list.
-struct Shape {
-  int k, a, b, c;  // k, and registers of A, B and of C
-};
+using ptx::Element;
 
-enum class Element : std::uint8_t { f16, bf16, tf32 };
-double element(Element e, U register_, int j) {
-  switch (e) {
-    case Element::f16:
-      return static_cast<double>(ptx::f16_value(register_ >> (16 * j) & 0xffff));
-    case Element::bf16:
-      return static_cast<double>(ptx::bf16_value(register_ >> (16 * j) & 0xffff));
-    default:
-      return static_cast<double>(ptx::f32(register_ & 0xffffe000));  // the low 13 bits are ignored
-  }
+/// Whose hardware `TensorCore::hardware` is.
+ptx::Architecture architecture(const std::string& arch) {
+  const int sm = std::stoi(arch.substr(3));
+  return sm < 89    ? ptx::Architecture::ampere
+         : sm < 90  ? ptx::Architecture::ada
+         : sm < 100 ? ptx::Architecture::hopper
+         : sm < 120 ? ptx::Architecture::blackwell
+                    : ptx::Architecture::rtx_blackwell;
 }
 
-/// D = A B + C of floats. mode: the elements of A and B; flags 8: C and D in f16.
+/// D = A B + C of floats. mode: the elements of A and B; flags 8: C and D in f16; offset: the architecture. The
+/// registers D, A, B, C are one list.
 template <int K>
 Step multiply(Warp& w, const Instruction& n, Mask active) {
   if (!w.gathered(ptx::full_mask)) return Step::wait;
   if (!whole(w, n, active)) return Step::wait;
   const std::vector<Ref>& all = w.frame->code->lists[static_cast<std::size_t>(n.more)];
   const auto type = static_cast<Element>(n.mode);
-  const int bits = type == Element::tf32 ? 32 : 16, e = 32 / bits, na = 2 * K / (4 * e), nb = K / (4 * e);
+  const int bits = ptx::element_bits(type), e = 32 / bits, na = 2 * K / (4 * e), nb = K / (4 * e);
   const bool half = (n.flags & 8) != 0;
   const int nc = half ? 2 : 4;
   const Ref *rd = all.data(), *ra = rd + nc, *rb = ra + na, *rc = rb + nb;
   double a[16][K], b[8][K];
-  float c[16][8];
+  U c[16][8];
   Mask known = ptx::full_mask;
   // A row of the result needs its row of A, a column its column of B: an undefined register spoils those alone.
   std::uint32_t bad_rows = 0, bad_cols = 0;
@@ -180,7 +176,7 @@ Step multiply(Warp& w, const Instruction& n, Mask active) {
     for (int l = 0; l < 32; ++l)
       for (int j = 0; j < e; ++j) {
         const ptx::Place p = ptx::place_in_a(bits, l, r, j);
-        a[p.row][p.col] = element(type, x[l], j);
+        a[p.row][p.col] = ptx::float_element(type, ptx::element_code(type, x[l], j));
         if (!ptx::has(w.defined(ra[r]), l)) bad_rows |= 1U << p.row;
       }
   }
@@ -189,7 +185,7 @@ Step multiply(Warp& w, const Instruction& n, Mask active) {
     for (int l = 0; l < 32; ++l)
       for (int j = 0; j < e; ++j) {
         const ptx::Place p = ptx::place_in_b(bits, l, r, j);
-        b[p.col][p.row] = element(type, x[l], j);
+        b[p.col][p.row] = ptx::float_element(type, ptx::element_code(type, x[l], j));
         if (!ptx::has(w.defined(rb[r]), l)) bad_cols |= 1U << p.col;
       }
   }
@@ -197,28 +193,20 @@ Step multiply(Warp& w, const Instruction& n, Mask active) {
     for (int l = 0; l < 32; ++l) {
       const ptx::Place p = ptx::place_in_c(l, i);
       const U x = w.in<U>(rc[half ? i / 2 : i])[l];
-      c[p.row][p.col] = half ? ptx::f16_value(x >> (16 * (i & 1)) & 0xffff) : ptx::f32(x);
+      c[p.row][p.col] = half ? x >> (16 * (i & 1)) & 0xffff : x;
     }
-  const TensorCore mode = w.cta.grid.options.tensor_core;
+  const ptx::Mma form{16, K, type, type, half};
+  const ptx::Arithmetic how{static_cast<ptx::Reading>(w.cta.grid.options.tensor_core),
+                            static_cast<ptx::Architecture>(n.offset)};
   for (int row = 0; row < 16; ++row)
-    for (int col = 0; col < 8; ++col) {
-      float& y = c[row][col];
-      if (mode == TensorCore::f32_chain)
-        y = ptx::dot_chain(a[row], b[col], K, y);
-      else if (float exact = 0; ptx::dot_if_exact(a[row], b[col], K, y, exact))
-        y = exact;
-      else
-        y = ptx::dot_exact(a[row], b[col], K, y);
-    }
+    for (int col = 0; col < 8; ++col) c[row][col] = ptx::element_of_d(form, a[row], b[col], c[row][col], how);
   std::array<std::array<U, 32>, 4> d{};
   std::array<Mask, 4> defined{};
   for (int i = 0; i < 4; ++i)
     for (int l = 0; l < 32; ++l) {
       const ptx::Place p = ptx::place_in_c(l, i);
       const auto r = static_cast<std::size_t>(half ? i / 2 : i);
-      const float y = c[p.row][p.col];
-      d[r][static_cast<std::size_t>(l)] |=
-          half ? U{ptx::to_half(formats::fp16, static_cast<double>(y))} << (16 * (i & 1)) : ptx::bits(y);
+      d[r][static_cast<std::size_t>(l)] |= c[p.row][p.col] << (half ? 16 * (i & 1) : 0);
       const bool is = (bad_rows >> p.row & 1) == 0 && (bad_cols >> p.col & 1) == 0 && ptx::has(w.defined(rc[r]), l);
       if (!half || (i & 1) == 0)
         defined[r] |= static_cast<Mask>(is ? 1U : 0U) << l;
@@ -255,6 +243,7 @@ void mma(Decoder& d, Instruction& i) {
   i.more = d.list(std::move(all));
   i.mode = static_cast<std::uint8_t>(e);
   i.flags = half ? 8 : 0;
+  i.offset = static_cast<int>(architecture(d.program.arch));
   i.run = k == 4 ? multiply<4> : k == 8 ? multiply<8> : multiply<16>;
   i.counted = k == 16 ? "mma.m16n8k16" : k == 8 ? "mma.m16n8k8" : "mma.m16n8k4";
 }
