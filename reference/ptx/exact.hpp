@@ -97,12 +97,8 @@ class FixedPoint {
     const std::uint64_t part[3] = {static_cast<std::uint64_t>(p << bit), static_cast<std::uint64_t>((p << bit) >> 64),
                                    bit == 0 ? 0 : static_cast<std::uint64_t>(p >> (128 - bit))};
     std::uint64_t carry = 0;
-    for (int i = word; i < Words; ++i) {
+    for (int i = word; i < Words && (i - word < 3 || carry != 0); ++i) {
       const std::uint64_t x = i - word < 3 ? part[i - word] : 0, old = word_[index(i)];
-      if (x == 0 && carry == 0) {
-        if (i - word >= 2) break;
-        continue;
-      }
       const std::uint64_t s = subtract ? old - x : old + x, d = subtract ? s - carry : s + carry;
       carry = subtract ? (old < x || s < carry ? 1 : 0) : (s < x || d < s ? 1 : 0);
       word_[index(i)] = d;
