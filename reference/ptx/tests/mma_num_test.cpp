@@ -260,6 +260,7 @@ TEST(MmaHardware, WhatTheArchitecturesAre) {
   EXPECT_TRUE(is(fused(Architecture::ada, 16), 24, 8, 23));
   EXPECT_TRUE(is(fused(Architecture::hopper, 16), 25, 16, 23));
   EXPECT_TRUE(is(fused(Architecture::hopper, 8, true), 13, 32, 13));
+  EXPECT_TRUE(is(fused(Architecture::hopper, 8, false), 25, 32, 23));
   EXPECT_TRUE(is(fused(Architecture::blackwell, 8), 25, 32, 23));
   EXPECT_TRUE(is(fused(Architecture::rtx_blackwell, 32), 25, 8, 23));
 }
@@ -277,6 +278,11 @@ TEST(MmaHardware, Examples) {
   const double top[] = {0x1.fep127}, two[] = {2};
   EXPECT_EQ(bits(dot_hardware(top, two, 1, 0, -126, -126, h)), 0x7f800000U);
   EXPECT_EQ(dot_hardware(top, two, 0, f32(0x7f7fffff), -126, -126, h), f32(0x7f7fffff));
+  // 2^-25 + 2^-45 in f16, whose least number is 2^-24: beside c = 0 all is kept, and it is more than half; beside
+  // 2^-23, whose exponent counts as -14, what is below 2^-39 is cut, and it is half.
+  const double x[] = {0x1p-14, 0x1p-24}, y[] = {0x1p-11, 0x1p-21};
+  EXPECT_EQ(dot_hardware_f16(x, y, 2, 0, -126, -126, h), 1);
+  EXPECT_EQ(dot_hardware_f16(x, y, 2, 2, -126, -126, h), 2);
 }
 
 }  // namespace

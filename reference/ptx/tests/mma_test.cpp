@@ -69,8 +69,11 @@ std::uint32_t get(const std::vector<Reg32>& registers, int bits, Spot s) {
 
 /// A code of a small number: its value and its bits in the container.
 std::uint32_t small(Element e, testing::Random& r, int& value) {
-  const int low = e == Element::b1 || e == Element::u8 || e == Element::u4 ? 0 : -2, high = e == Element::b1 ? 1 : 2;
-  value = low + static_cast<int>(r.below(static_cast<std::uint64_t>(high - low + 1)));
+  const int width = element_bits(e);
+  const bool is_signed = is_float(e) || e == Element::s8 || e == Element::s4;
+  const int size = is_float(e) ? 4 : 1 << width;  // integers: all of them
+  value =
+      static_cast<int>(r.below(static_cast<std::uint64_t>(size + (is_float(e) ? 1 : 0)))) - (is_signed ? size / 2 : 0);
   if (!is_float(e)) return static_cast<std::uint32_t>(value) & ((1U << element_bits(e)) - 1);
   const auto code = static_cast<std::uint32_t>(encode(element_format(e), value));
   const auto noise = static_cast<std::uint32_t>(r());
