@@ -32,8 +32,8 @@ constexpr Dim place_of_rank(std::uint32_t rank, const Dim& cluster) {
 }
 /// The two CTAs of a .cta_group::2 have ranks that differ in the last bit.
 constexpr std::uint32_t peer(std::uint32_t rank) { return rank ^ 1; }
-/// .multicast::cluster: whether bit `rank` of the mask is set.
-constexpr bool in_multicast(std::uint16_t mask, std::uint32_t rank) { return rank < 16 && (mask >> rank & 1) != 0; }
+/// .multicast::cluster: bit `rank` of the mask; ranks are below 16.
+constexpr bool in_multicast(std::uint16_t mask, std::uint32_t rank) { return (mask >> rank & 1) != 0; }
 
 /// The shared memory of a cluster as one window: CTA rank r has its bytes from window + r * stride on, so that mapa
 /// keeps the offset and changes the rank.
@@ -62,7 +62,7 @@ struct ClusterBarrier {
     return mine;
   }
   /// A thread ends: nobody waits for it any more. It has not arrived in this phase.
-  constexpr void exit() {
+  constexpr void leave() {
     --threads;
     settle();
   }

@@ -41,7 +41,7 @@ TEST(Clusters, CutTheGrid) {
 }
 
 TEST(Clusters, MapaKeepsTheOffset) {
-  const SharedWindow w{0x7000000, 0x40000};
+  const SharedWindow w{0x7010000, 0x40000};
   const std::uint64_t a = w.start + 3 * w.stride + 0x1234;
   EXPECT_EQ(w.rank(a), 3U);
   EXPECT_EQ(w.mapa(a, 3), a);
@@ -63,10 +63,10 @@ TEST(Clusters, BarrierWaitsForAllThatLive) {
   EXPECT_EQ(second_phase, 1U);
   b.arrive();
   EXPECT_FALSE(b.over(second_phase));
-  b.exit();  // the third thread ends without arriving
+  b.leave();  // the third thread ends without arriving
   EXPECT_TRUE(b.over(second_phase));
-  b.exit();
-  b.exit();
+  b.leave();
+  b.leave();
   EXPECT_EQ(b.phase, 2U);
 }
 

@@ -92,6 +92,7 @@ TEST(MbarrierModel, FreshBarrierAndParity) {
   const auto token = b.arrive();
   EXPECT_TRUE(b.test_parity(0));
   EXPECT_TRUE(b.test(token));
+  EXPECT_EQ(b.fault, Fault::none);
   b.arrive();
   EXPECT_EQ(b.fault, Fault::none);
   EXPECT_FALSE(b.test_parity(0));  // two phases later the parity is the same as at the start
@@ -132,6 +133,15 @@ TEST(MbarrierModel, Faults) {
   b.arrive();
   b.arrive();
   EXPECT_EQ(b.fault, Fault::unobserved);
+  b.init(1);
+  b.arrive();
+  EXPECT_FALSE(b.test_parity(1));  // whoever waits for the phase to come has not seen the one before
+  b.arrive();
+  EXPECT_EQ(b.fault, Fault::unobserved);
+  b.init(3);
+  b.arrive(2);
+  b.arrive(2);
+  EXPECT_EQ(b.fault, Fault::too_many);
 }
 
 // Bytes before or after they are announced; an arrival alone ends the phase too early.
