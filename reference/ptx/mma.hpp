@@ -132,6 +132,7 @@ enum class Reading : std::uint8_t { exact, f32_chain, hardware };
 struct Arithmetic {
   Reading reading = Reading::exact;
   Architecture architecture = Architecture::hopper;
+  bool wgmma = false;  ///< the instruction is wgmma, whose hardware sums fp8 otherwise
 };
 
 /// An instruction of one word a register: m16n8kK, and m8n8kK of integers and bits. Results of floats are f32, or f16
@@ -155,7 +156,7 @@ constexpr Place place_in_a(const Mma& i, int lane, int r, int j) {
 inline std::uint32_t element_of_d(const Mma& i, const double* a, const double* b, std::uint32_t c,
                                   const Arithmetic& how) {
   if (how.reading == Reading::hardware) {
-    const Fused h = fused(how.architecture, element_bits(i.a));
+    const Fused h = fused(how.architecture, element_bits(i.a), how.wgmma);
     const int ea = element_format(i.a).emin(), eb = element_format(i.b).emin();
     return i.half ? dot_hardware_f16(a, b, i.k, c, ea, eb, h) : bits(dot_hardware(a, b, i.k, f32(c), ea, eb, h));
   }

@@ -80,29 +80,38 @@ inline float cut_to_f32(double x, int fraction) {
   return static_cast<float>(std::trunc(x * pow2(-last)) * pow2(last));
 }
 
-/// One step: the exact value of what was kept. emin: of the formats of a, b and c.
-inline double fused_sum(const double* a, const double* b, int n, double c, int emin_a, int emin_b, int emin_c,
-                        int fraction) {
+/// One step: the exact value of what is kept of c + sum_k p_k, where p_k has the exponent e_k: for products the sum of
+/// those of the factors, not that of the normalised product; for zeros -126. emin_c: of the format of c.
+inline double fused_sum(const double* p, const int* e_of_p, int n, double c, int emin_c, int fraction) {
   double plain = c;
   int e = c == 0 ? -126 : exponent_of(c, emin_c);
   for (int k = 0; k < n; ++k) {
-    const double p = a[k] * b[k];
-    plain += p;
-    // Exponents of products are sums of exponents, not those of the normalised product; of zeros -126.
-    const int of_p = p == 0 ? -126 : exponent_of(a[k], emin_a) + exponent_of(b[k], emin_b);
+    plain += p[k];
+    const int of_p = p[k] == 0 ? -126 : e_of_p[k];
     e = of_p > e ? of_p : e;
   }
   if (!std::isfinite(plain)) return plain;
   // s = trunc(c / 2^(e-F)) + sum_k trunc(p_k / 2^(e-F))
   const double unit = pow2(fraction - e);
   double s = std::trunc(c * unit);
-  for (int k = 0; k < n; ++k) s += std::trunc(a[k] * b[k] * unit);
+  for (int k = 0; k < n; ++k) s += std::trunc(p[k] * unit);
   return s / unit;
+}
+/// The same of products of at most 32 elements, whose formats have the least exponents emin_a and emin_b.
+inline double fused_dot(const double* a, const double* b, int n, double c, int emin_a, int emin_b, int emin_c,
+                        int fraction) {
+  double p[32];
+  int e[32];
+  for (int k = 0; k < n; ++k) {
+    p[k] = a[k] * b[k];
+    e[k] = exponent_of(a[k], emin_a) + exponent_of(b[k], emin_b);
+  }
+  return fused_sum(p, e, n, c, emin_c, fraction);
 }
 inline float dot_hardware(const double* a, const double* b, int n, float c, int emin_a, int emin_b, const Fused& h) {
   for (int k = 0; k < n; k += h.step) {
     const int m = n - k < h.step ? n - k : h.step;
-    c = cut_to_f32(fused_sum(a + k, b + k, m, static_cast<double>(c), emin_a, emin_b, -126, h.fraction), h.output);
+    c = cut_to_f32(fused_dot(a + k, b + k, m, static_cast<double>(c), emin_a, emin_b, -126, h.fraction), h.output);
   }
   return c;
 }
@@ -110,7 +119,7 @@ inline std::uint16_t dot_hardware_f16(const double* a, const double* b, int n, s
                                       const Fused& h) {
   for (int k = 0; k < n; k += h.step) {
     const int m = n - k < h.step ? n - k : h.step;
-    const double s = fused_sum(a + k, b + k, m, static_cast<double>(f16_value(c)), emin_a, emin_b, -14, h.fraction);
+    const double s = fused_dot(a + k, b + k, m, static_cast<double>(f16_value(c)), emin_a, emin_b, -14, h.fraction);
     c = to_half(formats::fp16, s);
   }
   return static_cast<std::uint16_t>(c);

@@ -227,6 +227,8 @@ TEST(TensorMaps, EveryRule) {
   EXPECT_EQ(fill_code(m), 0x7fffU);
   m.type = TensorType::f32;
   EXPECT_EQ(fill_code(m), 0x7fffffffU);
+  m.type = TensorType::f64;
+  EXPECT_EQ(fill_code(m), 0x7fffffffffffffffU);
 }
 
 }  // namespace
