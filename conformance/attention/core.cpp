@@ -213,6 +213,8 @@ CLAIM(attention.core.single) {
   something(check).with("mask", "given").with("mask_is", "single").with("sink", "none");
   const Call call = check.call();
   const Tensors y = check.run(call);
+  // As fma(s, c, -m c) the exponent of the largest weight is a rounding error, and the weight no power of two.
+  if (call.contract.exponent == Exponent::fma) return check.accurate(call, y);
   check.nothing_to_compare();
   for_each_row(call, [&](Index b, Index h, Index i, const std::vector<Index>& seen) {
     if (seen.size() != 1) return;

@@ -134,7 +134,8 @@ class Runner {
 
   void corners() {
     std::vector<std::string> all = space_.page().cases.corners;
-    if (space_.page().has_op)
+    const bool universal = claim_.page == nullptr, accuracy = claim_.id.ends_with(".accuracy");
+    if (space_.page().has_op && (universal || accuracy))
       for (const std::string& text : target_.corners(space_.op())) all.push_back(text);
     for (const std::string& text : all) {
       const Case c = Case::parse(space_, text);

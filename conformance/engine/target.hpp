@@ -44,8 +44,8 @@ class Target {
   /// Whether it offers an output, and an option's value (its index; for a number, of the page's list).
   virtual bool offers_output(const OpSpec& op, const std::string& output) const = 0;
   virtual bool offers_option(const OpSpec& op, std::size_t option, int value) const = 0;
-  /// Cases of an op in which this target has edges of its own (tiles, splits), as `--case` spells them; asked after the
-  /// corners of the op's page, with sizes that may be larger than the page's.
+  /// Cases of an op in which this target has edges of its own (tiles, splits), as `--case` spells them, with sizes that
+  /// may be larger than the page's. The claim accuracy and the universal ones are asked of them.
   virtual std::vector<std::string> corners(const OpSpec&) const { return {}; }
   /// What this machine could not do, a line each.
   virtual std::vector<std::string> remarks() const { return {}; }

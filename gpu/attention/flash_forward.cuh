@@ -69,10 +69,17 @@ class Forward {
       : call_(call), q_{shared}, warp_(threadIdx.x / 32), lane_(threadIdx.x % 32) {
     const int head = blockIdx.y, batch = blockIdx.z;
     first_ = blockIdx.x * rows;
-    q_from_ = call.q + batch * call.q_stride.batch + head * call.q_stride.head;
-    k_from_ = call.k + batch * call.k_stride.batch + head / call.group * call.k_stride.head;
-    v_from_ = call.v + batch * call.v_stride.batch + head / call.group * call.v_stride.head;
-    sight_ = {call.offset, call.window, call.sk, call.causal != 0};
+    if (!mods && call.ends_q != nullptr) {  // sequences one after the other
+      packed_ = {call.ends_q[batch], call.ends_k[batch], call.ends_q[batch + 1] - call.ends_q[batch],
+                 call.ends_k[batch + 1] - call.ends_k[batch]};
+    }
+    q_from_ = call.q + batch * call.q_stride.batch + head * call.q_stride.head + first_query() * call.q_stride.sequence;
+    const int kv_head = head / call.group;
+    k_from_ =
+        call.k + batch * call.k_stride.batch + kv_head * call.k_stride.head + first_key() * call.k_stride.sequence;
+    v_from_ =
+        call.v + batch * call.v_stride.batch + kv_head * call.v_stride.head + first_key() * call.v_stride.sequence;
+    sight_ = {call.offset_by_sizes != 0 ? sk() - sq() : 0, call.window, sk(), call.causal != 0};
     for (int half = 0; half < 2; ++half) {
       row_.query[half] = first_ + warp_ * warp_rows + lane_ / 4 + 8 * half;
       row_.m[half] = -INFINITY;
@@ -81,9 +88,10 @@ class Forward {
   }
 
   __device__ void run() {
-    const int last_query = min(first_ + rows, call_.sq) - 1;
+    if (first_ >= sq()) return;  // a packed sequence that is shorter than the longest
+    const int last_query = min(first_ + rows, sq()) - 1;
     const int begin = sight_.lowest(first_) / keys, end = (sight_.highest(last_query) + keys - 1) / keys;
-    copy_rows<d, rows>(q_, {q_from_, call_.q_stride.sequence, call_.sq, call_.d, call_.aligned != 0}, first_);
+    copy_rows<d, rows>(q_, {q_from_, call_.q_stride.sequence, sq(), call_.d, call_.aligned != 0}, first_);
     if (begin < end) copy_tile(begin);
     ptx::cp_async_commit();
     for (int tile = begin; tile < end; ++tile) {
@@ -100,14 +108,20 @@ class Forward {
   }
 
  private:
+  // Sizes of the block's sequence, and where it begins among the packed ones.
+  __device__ int sq() const { return mods ? call_.sq : packed_.sq; }
+  __device__ int sk() const { return mods ? call_.sk : packed_.sk; }
+  __device__ std::int64_t first_query() const { return mods ? 0 : packed_.first_query; }
+  __device__ std::int64_t first_key() const { return mods ? 0 : packed_.first_key; }
+
   // Computed, not looked up: an array that is indexed at run time would move this object to local memory.
   __device__ Tile<d> k_tile(int tile) const { return {q_.base + (rows + tile % stages * 2 * keys) * d}; }
   __device__ Tile<d> v_tile(int tile) const { return {k_tile(tile).base + keys * d}; }
 
   __device__ void copy_tile(int tile) {
     const bool aligned = call_.aligned != 0;
-    copy_rows<d, keys>(k_tile(tile), {k_from_, call_.k_stride.sequence, call_.sk, call_.d, aligned}, tile * keys);
-    copy_rows<d, keys>(v_tile(tile), {v_from_, call_.v_stride.sequence, call_.sk, call_.dv, aligned}, tile * keys);
+    copy_rows<d, keys>(k_tile(tile), {k_from_, call_.k_stride.sequence, sk(), call_.d, aligned}, tile * keys);
+    copy_rows<d, keys>(v_tile(tile), {v_from_, call_.v_stride.sequence, sk(), call_.dv, aligned}, tile * keys);
   }
 
   __device__ void load_q() {
@@ -124,7 +138,7 @@ class Forward {
         high <= sight_.highest(first_) && low >= sight_.lowest(first_ + rows - 1) && (!mods || call_.mask == nullptr);
     float s[keys / 8][4] = {};
     products(k_tile(tile), s);
-    if (mods) modify(low, s);
+    if (scaled()) modify(low, s);
     if (!whole) hide(low, s);
     weigh(s);
     if (!whole) move_specials(v_tile(tile), low);
@@ -149,7 +163,7 @@ class Forward {
   __device__ bool sees(int half, int key) const {
     const int query = row_.query[half];
     const bool near = key >= sight_.lowest(query) && key < sight_.highest(query);
-    if (!mods || call_.mask == nullptr || !near || query >= call_.sq) return near;
+    if (!mods || call_.mask == nullptr || !near || query >= sq()) return near;
     return call_.mask[blockIdx.z * call_.mask_stride[0] + query * call_.mask_stride[1] + key * call_.mask_stride[2]] !=
            0;
   }
@@ -164,14 +178,16 @@ class Forward {
         float x = s[n][e] * call_.scale;
         if (call_.softcap > 0) x = call_.softcap * tanhf(x / call_.softcap);
         const int query = row_.query[e / 2], key = low + n * 8 + lane_ % 4 * 2 + e % 2;
-        if (call_.bias != nullptr && query < call_.sq && key < call_.sk)
+        if (call_.bias != nullptr && query < sq() && key < sk())
           x += ptx::to_float(bias[query * call_.bias_stride[1] + key * call_.bias_stride[2]], F());
         s[n][e] = x;
       }
   }
 
-  /// Of the logits as they stand in s: what one of them is in units of the exponent.
-  __device__ float unit() const { return mods ? 1.0f : call_.scale; }
+  /// Whether s holds logits, and not products that are still to be scaled.
+  __device__ bool scaled() const { return mods && (call_.bias != nullptr || call_.softcap > 0); }
+  /// What a logit is in units of s.
+  __device__ float unit() const { return scaled() ? 1.0f : call_.scale; }
 
   /// A mask selects: -inf where a query does not look.
   __device__ void hide(int low, float (&s)[keys / 8][4]) const {
@@ -268,11 +284,12 @@ class Forward {
       l += __shfl_xor_sync(0xFFFFFFFFu, l, 1);
       l += __shfl_xor_sync(0xFFFFFFFFu, l, 2);
       const int query = row_.query[half];
-      if (query >= call_.sq) continue;
+      if (query >= sq()) continue;
       const bool empty = row_.m[half] == -INFINITY && l == 0;
-      float factor = empty ? 0.0f : 1.0f / l, lse = empty ? -INFINITY : row_.m[half] * unit() + logf(l);
+      float factor = empty ? 0.0f : 1.0f / l, lse = empty ? -INFINITY : fmaf(row_.m[half], unit(), logf(l));
       if (mods && call_.sink != nullptr) add_sink(half, l, empty, factor, lse);
-      std::uint16_t* const to = call_.o + batch * call_.o_stride.batch + query * call_.o_stride.sequence +
+      const std::int64_t at = first_query() + query;
+      std::uint16_t* const to = call_.o + batch * call_.o_stride.batch + at * call_.o_stride.sequence +
                                 head * call_.o_stride.head + lane_ % 4 * 2;
 #pragma unroll
       for (int n = 0; n < d / 8; ++n) {
@@ -282,22 +299,26 @@ class Forward {
         if (column + 1 < call_.dv) to[n * 8 + 1] = static_cast<std::uint16_t>(two >> 16);
       }
       if (lane_ % 4 == 0)
-        call_.lse[batch * call_.lse_stride.batch + head * call_.lse_stride.head + query * call_.lse_stride.sequence] =
-            lse;
+        call_.lse[batch * call_.lse_stride.batch + head * call_.lse_stride.head + at * call_.lse_stride.sequence] = lse;
     }
   }
 
-  /// One more logit, whose value is 0: it takes part in the sum, and in L if the call says so.
+  /// One more logit, whose value is 0: it takes part in the sum, and in L if the call says so. One of +inf takes all.
   __device__ void add_sink(int half, float l, bool empty, float& factor, float& lse) const {
     const float sink = ptx::to_float(call_.sink[blockIdx.y * call_.sink_stride], F());
-    const float m = row_.m[half], top = fmaxf(m, sink), shift = top == -INFINITY ? 0.0f : top;
-    const float a = ptx::exp2_approx((m - shift) * log2_e);
-    const float all = l * a + ptx::exp2_approx((sink - shift) * log2_e);
-    if (!empty) factor = a / all;
-    if (call_.lse_of_sink != 0) lse = all == 0 ? -INFINITY : shift + logf(all);
+    if (sink == -INFINITY) return;
+    const float m = row_.m[half] * unit(), top = fmaxf(m, sink);
+    const float own = empty ? 0.0f : ptx::exp2_approx((m - top) * log2_e);
+    const float all = l * own + (sink == top ? 1.0f : ptx::exp2_approx((sink - top) * log2_e));
+    if (!empty) factor = own / all;
+    if (call_.lse_of_sink != 0) lse = top + logf(all);
   }
 
+  struct Packed {
+    int first_query, first_key, sq, sk;
+  };
   const assay_flash_forward& call_;
+  Packed packed_ = {0, 0, call_.sq, call_.sk};
   const std::uint16_t *q_from_, *k_from_, *v_from_;
   Tile<d> q_;
   Sight sight_;

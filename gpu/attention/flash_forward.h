@@ -16,10 +16,13 @@ struct assay_flash_forward {
   int32_t sq, sk, heads, group; /* group: query heads that share a key-value head */
   int32_t d, dv;                /* of q and k, of v and o; at most the width the kernel is built for */
   int32_t aligned;              /* every row of q, k and v starts at a multiple of 16 bytes */
-  int32_t offset;               /* of the first query's position among the keys */
+  int32_t offset_by_sizes;      /* the last query stands at the last key; otherwise the first at the first */
   int32_t causal;               /* 1: no key after the query's position */
   int32_t window;               /* keys a query sees at most, its own position and those before it; 0: all */
   float scale;                  /* above 0 */
+  /* Of packed sequences (attention.varlen), where B is their number and strides of batches are 0: sequence r owns rows
+     ends[r] to ends[r + 1] - 1. Null: sequences of sq and sk. Not for the kernels with mods. */
+  const int32_t *ends_q, *ends_k;
   /* What only the kernels with mods look at; null: none. */
   const uint16_t *bias, *sink; /* [H, Sq, Sk], added to scaled logits; [H], one more logit of each head */
   const uint8_t* mask;         /* [B, Sq, Sk], 1: the query may see the key */

@@ -49,7 +49,7 @@ void run(const DeviceCall& call, Launcher& launcher) {
   params.heads = static_cast<std::int32_t>(H), params.group = static_cast<std::int32_t>(H / Hkv);
   params.d = static_cast<std::int32_t>(d), params.dv = static_cast<std::int32_t>(dv);
   params.aligned = q.rows_aligned(16) && k.rows_aligned(16) && v.rows_aligned(16);
-  params.offset = opt.causal == AttentionOptions::Causal::top_left ? 0 : static_cast<std::int32_t>(Sk - Sq);
+  params.offset_by_sizes = opt.causal != AttentionOptions::Causal::top_left;
   params.causal = opt.causal != AttentionOptions::Causal::none;
   params.window = opt.window == -1 ? 0 : static_cast<std::int32_t>(opt.window);
   params.scale = opt.scale == 0 ? 1 / std::sqrt(static_cast<float>(d)) : static_cast<float>(opt.scale);

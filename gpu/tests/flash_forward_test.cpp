@@ -64,7 +64,7 @@ void run(Call& r, const Shape4& s, const Format& f) {
   call.heads = static_cast<std::int32_t>(H), call.group = static_cast<std::int32_t>(s.g);
   call.d = static_cast<std::int32_t>(s.d), call.dv = static_cast<std::int32_t>(dv);
   call.aligned = s.d % 8 == 0 && dv % 8 == 0;
-  call.offset = call.sk - call.sq;
+  call.offset_by_sizes = 1;
   call.causal = s.causal;
   call.window = s.window;
   call.scale = 1 / std::sqrt(static_cast<float>(s.d));

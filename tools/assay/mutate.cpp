@@ -6,6 +6,7 @@
 
 #include "conformance/engine/mutation.hpp"
 #include "tools/assay/command.hpp"
+#include "tools/assay/mutate_sync.hpp"
 
 namespace assay::command {
 namespace {
@@ -28,7 +29,7 @@ const char* word(MutantResult::Fate f) {
 
 struct Arguments {
   MutationOptions options;
-  std::string explained, json;
+  std::string explained, json, sync;
   double at_least = 95;
   bool verbose = false;
 };
@@ -51,6 +52,7 @@ nlohmann::ordered_json as_json(const std::vector<MutantResult>& results) {
 }
 
 int mutate(Arguments& a) {
+  if (!a.sync.empty()) return mutate_sync({a.sync, a.options.op_glob, a.explained, a.options.sample, a.verbose});
   if (!a.explained.empty()) a.options.explained = read_explained(a.explained);
   const auto results = run_mutants(a.options, [&a](const MutantResult& r) {
     if (r.fate == MutantResult::Fate::survives || a.verbose) {
@@ -88,13 +90,18 @@ int mutate(Arguments& a) {
 void add_mutate(CLI::App& app, int& exit_code) {
   auto* cmd = app.add_subcommand("mutate", "Mutates the subjects mechanically and asks which mutants the claims kill");
   auto a = std::make_shared<Arguments>();
-  cmd->add_option("OP", a->options.op_glob, "only ops that match this glob");
+  cmd->add_option("OP", a->options.op_glob, "only ops, with --sync kernels, that match this glob");
+  cmd->add_option(
+      "--sync", a->sync,
+      "ptx:ARCH: instead of the subjects, the synchronisation of our kernels on the PTX machine, each wait, "
+      "arrival, commit, fence and barrier deleted or weakened");
   cmd->add_option("--sample", a->options.sample, "so many mutants of each op, evenly over its list; 0: all")
       ->check(CLI::Range(0, 100000));
   cmd->add_option("--cases", a->options.cases, "random cases per claim, after the corners")
       ->check(CLI::Range(0, 100000));
-  cmd->add_option("--explained", a->explained,
-                  "list of survivors that are explained (conformance/mutate/explained.tsv)");
+  cmd->add_option(
+      "--explained", a->explained,
+      "list of survivors that are explained (conformance/mutate/explained.tsv, gpu/target/sync/explained.tsv)");
   cmd->add_option("--at-least", a->at_least, "exit 1 below this score, in percent of live mutants")
       ->check(CLI::Range(0.0, 100.0));
   cmd->add_option("--json", a->json, "writes every mutant's fate to this file");

@@ -12,6 +12,7 @@
 #include "conformance/engine/planted.hpp"
 #include "conformance/engine/subject.hpp"
 #include "conformance/engine/suite.hpp"
+#include "gpu/runtime/kernels.hpp"
 #include "tools/assay/command.hpp"
 
 namespace assay::command {
@@ -64,6 +65,11 @@ spec::Facts gather(bool run) {
       const std::string op = p.has_op ? p.op.name : p.uses;
       if (subject_of(op) != nullptr) facts.bugs_planted.insert(op + "." + b.name);
     }
+  }
+  for (const char* arch : {"sm_80", "sm_90a", "sm_100a", "sm_120a"}) {
+    auto& ids = facts.gpu[arch];
+    for (const gpu::Kernel* k : gpu::all_kernels())
+      if (gpu::find_ptx(k->source, arch) != nullptr) ids.insert(page_of_op(k->op).id);
   }
   if (!run) {
     facts.claims_ran = facts.claims_bound;

@@ -17,7 +17,7 @@ WINGS = {
     "reference": {"reference"},  # and the option headers generated from pages: see GENERATED
     "conformance": {"spec", "reference", "conformance"},
     "vectors": {"spec", "reference", "conformance", "vectors"},
-    "tools": {"spec", "reference", "conformance", "vectors", "tools"},
+    "tools": {"spec", "reference", "conformance", "vectors", "gpu", "tools"},  # gpu: `assay mutate --sync`
     "gpu": {"reference", "gpu"},
     "distributed": {"reference", "distributed"},
     "gpu/target": {"spec", "reference", "conformance", "gpu"},
