@@ -1,6 +1,7 @@
-# cmake -D SOURCE=norm/rms_norm_sm80 -D ARCH=sm_80 -D PTX=... -D OUT=... -P embed.cmake
-# PTX as a C++ file that registers it.
+# cmake -D SOURCE=norm/rms_norm_sm80 -D ARCH=sm_80 -D ROOT=... -D PTX=... -D OUT=... -P embed.cmake
+# PTX as a C++ file that registers it; places in the source are named from the root of the project.
 file(READ ${PTX} text)
+string(REPLACE "${ROOT}/" "" text "${text}")
 string(FIND "${text}" ")ptx\"" end)
 if(NOT end EQUAL -1)
   message(FATAL_ERROR "${PTX} ends the string that is to hold it")

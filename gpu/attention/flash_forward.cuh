@@ -50,9 +50,9 @@ __device__ void copy_rows(const Tile<d>& to, const Source& from, int first) {
 /// Which keys a query sees, by position: lowest to highest - 1.
 struct Sight {
   int off, window, sk;
-  bool causal;
+  int causal;  // not bool: nvcc packs one into a word of undefined bytes
   __device__ int lowest(int query) const { return window > 0 ? max(0, query + off - window + 1) : 0; }
-  __device__ int highest(int query) const { return causal ? max(0, min(sk, query + off + 1)) : sk; }
+  __device__ int highest(int query) const { return causal != 0 ? max(0, min(sk, query + off + 1)) : sk; }
 };
 
 /// The two rows of S and O that a lane holds parts of: g and g + 8 of its warp's sixteen.
@@ -79,7 +79,7 @@ class Forward {
         call.k + batch * call.k_stride.batch + kv_head * call.k_stride.head + first_key() * call.k_stride.sequence;
     v_from_ =
         call.v + batch * call.v_stride.batch + kv_head * call.v_stride.head + first_key() * call.v_stride.sequence;
-    sight_ = {call.offset_by_sizes != 0 ? sk() - sq() : 0, call.window, sk(), call.causal != 0};
+    sight_ = {call.offset_by_sizes != 0 ? sk() - sq() : 0, call.window, sk(), call.causal};
     for (int half = 0; half < 2; ++half) {
       row_.query[half] = first_ + warp_ * warp_rows + lane_ / 4 + 8 * half;
       row_.m[half] = -INFINITY;
