@@ -139,6 +139,19 @@ TEST(MmaBlockScaled, WhatTheHardwareCuts) {
   y[1] = 0x1p-14;
   EXPECT_EQ(block_scaled_dot(j, x, y, one, one, -1, Reading::hardware), 0);
   EXPECT_EQ(block_scaled_dot(j, x, y, one, one, -1, Reading::exact), 0x1p-26F);
+  // What is cut depends on the exponents of scales, of ue4m3 not below -6, and of factors.
+  const double large[] = {16, 0x1p-15, 1, 1}, small[] = {1, 0x1p-17, 1, 1};
+  EXPECT_EQ(block_scaled_dot(i, a, b, large, small, -16, Reading::hardware), 0);
+  EXPECT_EQ(block_scaled_dot(i, a, b, large, small, -16, Reading::exact), 0x1p-32F);
+  const double least[] = {0x1p-9, 0x1p-9, 1, 1};
+  a[16] = -1;
+  BlockScaled u = i;
+  u.type = ScaleType::ue4m3;
+  EXPECT_EQ(block_scaled_dot(u, a, b, least, one, 0x1p-43F, Reading::hardware), 0);
+  EXPECT_EQ(block_scaled_dot(i, a, b, least, one, 0x1p-43F, Reading::hardware), 0x1p-43F);
+  double p[32] = {32, 0x1p-10, -32}, q[32] = {1, 0x1p-11, 1};
+  EXPECT_EQ(block_scaled_dot(j, p, q, one, one, 0, Reading::hardware), 0);
+  EXPECT_EQ(block_scaled_dot(j, p, q, one, one, 0, Reading::exact), 0x1p-21F);
 }
 
 }  // namespace

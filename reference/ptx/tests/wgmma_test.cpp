@@ -18,6 +18,8 @@ TEST(Wgmma, PlacesAreAPartition) {
       for (int lane = 0; lane < 32; ++lane)
         for (int i = 0; i < n / 2; ++i) {
           const Place p = place_in_wgmma_d(w, lane, i);
+          const Place tile = place_in_c(lane, i % 4);  // of mma, 16 rows a warp and 8 columns a tile
+          EXPECT_EQ(p, (Place{16 * w + tile.row, i / 4 * 8 + tile.col}));
           EXPECT_TRUE(p.row >= 0 && p.row < 64 && p.col >= 0 && p.col < n && seen.insert({p.row, p.col}).second);
         }
     EXPECT_EQ(seen.size(), static_cast<std::size_t>(64 * n));
@@ -76,7 +78,9 @@ TEST(Wgmma, EqualsTilesOfMma) {
         std::vector<Reg32> d(static_cast<std::size_t>(4 * registers)), c;
         for (Reg32& x : d)
           for (std::uint32_t& y : x.lane)
-            y = is_float(i.a) ? (i.half ? 0x3c004200 : 0x40490fdb) : static_cast<std::uint32_t>(r());
+            y = is_float(i.a) ? (i.half ? 0x3c004200 : 0x40490fdb)
+                : i.satfinite ? 0x7fffff00 + static_cast<std::uint32_t>(r.below(255))
+                              : static_cast<std::uint32_t>(r());
         c = d;
         wgmma(i, a, b, d.data(), scale_d, {reading, Architecture::hopper});
         for (int w = 0; w < 4; ++w)
