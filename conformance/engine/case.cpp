@@ -51,13 +51,17 @@ const std::vector<std::string>& patterns_of(const TensorSpec& input) {
   return input.fill == "cu_seqlens" ? cu_seqlens : none;
 }
 
+namespace {
+const OpSpec no_op;
+}
+
 Space::Space(const Page& page) : page_(&page), op_(nullptr) {
   if (page.has_op)
     op_ = &page.op;
   else if (!page.uses.empty())
     op_ = &page_of_op(page.uses).op;
   else
-    throw Error("page has no op and uses none", "op: or uses: in the front matter", page.id);
+    op_ = &no_op;  // its claims run programs
   for (const Range& r : page.cases.sizes) {
     axes_.push_back({r.name, Axis::Kind::size, r.low, r.high, std::clamp<std::int64_t>(3, r.low, r.high), {}});
   }
@@ -76,7 +80,8 @@ Space::Space(const Page& page) : page_(&page), op_(nullptr) {
         {t.name + "_is", Axis::Kind::pattern, 0, static_cast<std::int64_t>(patterns.size()) - 1, 0, patterns});
   }
   const auto& profiles = page.cases.profiles;
-  axes_.push_back({"profile", Axis::Kind::profile, 0, static_cast<std::int64_t>(profiles.size()) - 1, 0, profiles});
+  if (!profiles.empty())
+    axes_.push_back({"profile", Axis::Kind::profile, 0, static_cast<std::int64_t>(profiles.size()) - 1, 0, profiles});
   axes_.push_back({"seed", Axis::Kind::seed, 0, seed_count - 1, 0, {}});
 }
 

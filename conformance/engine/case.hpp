@@ -24,7 +24,8 @@ class Space {
  public:
   explicit Space(const Page& page);
   const Page& page() const { return *page_; }
-  /// The op the page's claims run on: its own or the one it uses. Throws Error if it has neither.
+  /// The op the page's claims run on: its own or the one it uses; one without a name, tensors and options if it has
+  /// neither.
   const OpSpec& op() const { return *op_; }
   const std::vector<Axis>& axes() const { return axes_; }
   /// Position of an axis; throws Error naming the axes there are.

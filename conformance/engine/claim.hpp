@@ -68,6 +68,20 @@ class Check {
   /// The same for one output.
   void accurate(const Call& call, const Tensors& outputs, const std::string& output);
 
+  // ---- on: machine
+  /// Runs a program; fails if the machine does not take it.
+  ProgramRun run(const PtxProgram& program);
+  /// Runs one that keeps the rules: fails if the machine finds anything.
+  ProgramRun run_right(const PtxProgram& program);
+  /// Runs one that breaks a rule: fails unless the machine says so.
+  void run_wrong(const PtxProgram& program, const std::string& rule, const std::string& what);
+  /// Whether a mistake of the page is planted in its programs.
+  bool bug(const std::string& name);
+  std::string arch();
+  /// The same words, one by one.
+  void same_words(const std::string& what, const std::vector<std::uint32_t>& found,
+                  const std::vector<std::uint32_t>& expected);
+
   // ---- on: definition. Sides are evaluated in Bound under contract fp64: equal iff they differ by at most both worst
   // cases.
   template <class T>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "conformance/engine/programs.hpp"
 #include "conformance/engine/suite.hpp"
 
 namespace assay {
@@ -96,6 +97,7 @@ std::vector<PlantedCell> planted_cells(const std::string& concept_glob) {
 }
 
 Kill run_cell(const PlantedCell& cell, const RunOptions& options) {
+  if (runs_programs(*cell.page)) return run_program_cell(cell, options);
   const OpSpec& op = Space(*cell.page).op();
   const BugSpec& bug = *cell.bug;
   Kill kill;

@@ -330,9 +330,10 @@ const Tier& tier(const std::string& name) {
   throw Error("no such tier", "quick, default or thorough", name);
 }
 
-bool applies(const Claim& claim, const Target& target) {
+bool applies(const Claim& claim, Target& target) {
   if (claim.spec->on == "definition") return target.name() == "reference";
   if (claim.spec->on == "process") return target.is_group();
+  if (claim.spec->on == "machine") return target.machine() != nullptr;
   return claim.spec->on == "target";
 }
 

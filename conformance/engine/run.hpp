@@ -53,7 +53,7 @@ struct Result {
 };
 
 /// Whether a claim can be asked of this target at all: on: definition claims are asked of `reference` only.
-bool applies(const Claim& claim, const Target& target);
+bool applies(const Claim& claim, Target& target);
 
 /// Runs a claim on a target under one contract: the corner list, then random cases, shrunk on failure. A claim that
 /// compared nothing, a claim on: target that never ran it, or whose option values were not all drawn, is `broken`.

@@ -21,16 +21,16 @@ bool match(const char* g, const char* t) {
 
 bool matches(const std::string& glob, const std::string& text) { return match(glob.c_str(), text.c_str()); }
 
-std::vector<Entry> plan(const SuiteOptions& options, const Target& target) {
+std::vector<Entry> plan(const SuiteOptions& options, Target& target) {
   std::vector<Entry> entries;
   bool concept_seen = false, claim_seen = false;
   for (const Page& p : pages()) {
-    if (!p.has_op && p.uses.empty()) continue;
     if (!matches(options.concept_glob, p.id)) continue;
     concept_seen = true;
     const OpSpec& op = Space(p).op();
-    if (!has_definition(op.name)) continue;
-    const std::vector<Contract> contracts = target.contracts(op);
+    const bool programs = !p.has_op && p.uses.empty();  // its claims run programs, on no op
+    if (!programs && !has_definition(op.name)) continue;
+    const std::vector<Contract> contracts = programs ? std::vector{parse_contract("fp32")} : target.contracts(op);
     const auto add = [&](const Claim& claim) {
       claim_seen = true;
       if (!applies(claim, target)) return;

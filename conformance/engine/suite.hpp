@@ -25,7 +25,7 @@ struct Entry {
 };
 
 /// The entries a suite consists of. Throws Error if a glob matches nothing, or no entry applies to the target.
-std::vector<Entry> plan(const SuiteOptions& options, const Target& target);
+std::vector<Entry> plan(const SuiteOptions& options, Target& target);
 
 /// Runs the plan under the target's waivers; `progress` is called after each entry with how many are done and how many
 /// there are. `waivers`, if given, receives what became of each.

@@ -4,6 +4,7 @@
 
 #include "conformance/engine/eval.hpp"
 #include "conformance/engine/memory.hpp"
+#include "conformance/engine/programs.hpp"
 #include "conformance/engine/subject.hpp"
 #include "conformance/engine/target_plugin.hpp"
 
@@ -110,6 +111,10 @@ std::unique_ptr<Target> planted(const std::string& name, const std::string& rest
   const auto at = rest.find('@');
   const std::string what = rest.substr(0, at);
   const std::string contract = at == std::string::npos ? "fp32" : rest.substr(at + 1);
+  if (kind == "planted")
+    for (const Page& p : pages())
+      for (const BugSpec& b : p.bugs)
+        if (runs_programs(p) && p.id + "." + b.name == what) return planted_programs(p, b);
   const auto dot = what.find('.');
   if (dot == std::string::npos) throw Error("cannot read target", kind + ":OP.NAME[@CONTRACT]", name);
   const std::string op = what.substr(0, dot), bug = what.substr(dot + 1);

@@ -6,6 +6,7 @@
 
 #include "conformance/engine/call.hpp"
 #include "conformance/engine/capability/waiver.hpp"
+#include "conformance/engine/machine.hpp"
 
 namespace assay {
 
@@ -57,6 +58,8 @@ class Target {
   virtual bool same_kernel() const { return false; }
   /// Whether it is a group of ranks that exchange messages: claims on: process are asked of those alone.
   virtual bool is_group() const { return false; }
+  /// What runs PTX, if it does: claims on: machine are asked of those alone.
+  virtual ProgramMachine* machine() { return nullptr; }
   virtual Answer run(const Call& call, const Layout& layout) = 0;
 };
 

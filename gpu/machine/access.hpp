@@ -41,14 +41,25 @@ inline bool any_is(const Byte* state, int bytes, Byte what) {
   return false;
 }
 
+/// All copies of these lanes are done.
+void wait_for_copies(Warp& w, Mask lanes);  // instructions/async.cpp
+
 /// Whether these bytes may be looked at: none of them is still being written by an asynchronous copy.
 inline bool settled(Warp& w, const Instruction& n, int lane, const Byte* state, int bytes, bool write) {
+  if (any_is(state, bytes, Byte::object)) {
+    w.report("mbarrier", n, lane, "an mbarrier lives there: only mbarrier instructions may touch it");
+    return false;
+  }
   if (!any_is(state, bytes, Byte::pending)) return true;
   w.report("async_pending", n, lane,
            std::string(write ? "it overwrites" : "it reads") +
                " bytes that an asynchronous copy is still writing: a wait for it, and a barrier, have to come first");
   return false;
 }
+
+/// The mbarrier at a shared address; null, after a report, if none lives there.
+MbarrierState* mbarrier_at(Warp& w, const Instruction& n, std::uint64_t address,
+                           int lane);  // instructions/mbarrier.cpp
 
 /// The state space of a mnemonic: .shared, .global, ...; generic if none is named.
 inline Space take_space(Decoder& d) {

@@ -12,7 +12,7 @@ const Families& families() {
   static const Families all = [] {
     Families f;
     for (void (*add)(Families&) : {add_integer, add_bits, add_floating, add_compare, add_convert, add_move, add_memory,
-                                   add_control, add_warp, add_barrier, add_async, add_matrix, add_atomic})
+                                   add_control, add_warp, add_barrier, add_async, add_mbarrier, add_matrix, add_atomic})
       add(f);
     return f;
   }();
@@ -266,6 +266,11 @@ std::vector<int> slots_of(Code& code) {
 void decode_function(Program& program, Code& code) {
   lay_out(code);
   const std::vector<int> slots = slots_of(code);
+  // A bound that no real kernel meets: 8 MiB of registers for a warp.
+  constexpr int most_slots = 1 << 16;
+  if (code.slots > most_slots)
+    throw Error("registers of " + code.name, "at most " + std::to_string(most_slots) + " of 32 bits",
+                std::to_string(code.slots));
   for (const Statement& s : code.function->statements) {
     Decoder d(program, code, s, slots);
     const auto family = families().find(s.opcode);

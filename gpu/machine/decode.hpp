@@ -73,6 +73,7 @@ void add_control(Families& families);
 void add_warp(Families& families);
 void add_barrier(Families& families);
 void add_async(Families& families);
+void add_mbarrier(Families& families);
 void add_matrix(Families& families);
 void add_atomic(Families& families);
 

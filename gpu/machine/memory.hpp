@@ -7,7 +7,12 @@
 // Bytes, and of each whether something wrote it.
 namespace assay::gpu {
 
-enum class Byte : std::uint8_t { undefined, defined, pending /* an asynchronous write is under way */ };
+enum class Byte : std::uint8_t {
+  undefined,
+  defined,
+  pending /* an asynchronous write is under way */,
+  object /* an mbarrier lives there */
+};
 
 /// A range of memory: what the lanes of a kernel see of it.
 struct Range {

@@ -29,6 +29,28 @@ std::string lanes_text(Mask mask) {
   return "lanes " + text;
 }
 
+/// What a wait for an mbarrier waits for.
+std::string waited_mbarrier(Warp& w, const Instruction& i) {
+  if (std::string(i.counted) != "mbarrier") return "";
+  std::string text;
+  for (const auto& [at, state] : w.cta.mbarriers) {
+    const ptx::Mbarrier& m = state.object;
+    text.append(text.empty() ? " waits for an mbarrier; there are " : ", ")
+        .append("one at ")
+        .append(std::to_string(at + shared_base));
+    text.append(" in phase ")
+        .append(std::to_string(m.phase))
+        .append(" with ")
+        .append(std::to_string(m.pending))
+        .append(" of ");
+    text.append(std::to_string(m.expected))
+        .append(" arrivals and ")
+        .append(std::to_string(m.bytes))
+        .append(" bytes to come");
+  }
+  return text;
+}
+
 /// Nobody can go on: who waits for what.
 void report_deadlock(Cta& cta) {
   std::string graph;
@@ -53,8 +75,9 @@ void report_deadlock(Cta& cta) {
             .append(barrier.expected == 0 ? "all" : std::to_string(barrier.expected))
             .append(" threads have come");
       } else {
-        graph += " waits for other lanes of its warp";
-        divergent = divergent || w->fragments.size() > 1;
+        const std::string mbarrier = waited_mbarrier(*w, i);
+        graph += mbarrier.empty() ? " waits for other lanes of its warp" : mbarrier;
+        divergent = divergent || (w->fragments.size() > 1 && mbarrier.empty());
       }
       if (first == nullptr) first = w.get(), at = &i;
     }
@@ -86,6 +109,12 @@ bool turn(Cta& cta, std::vector<Warp*>& order) {
     did = w->run(slice) || did;
     if (w->ended()) cta.complete_barriers();
     if (cta.stopped) return true;
+  }
+  if (did) return true;
+  // Asynchronous arrivals happen at last.
+  for (const auto& w : cta.warps) {
+    did = did || !w->arrivals.empty();
+    deliver(*w, true);
   }
   return did;
 }

@@ -69,6 +69,7 @@ bool Warp::run(std::uint64_t steps) {
   bool did = false;
   Grid& grid = cta.grid;
   for (Fragment& f : fragments) f.waits = false;
+  if (!arrivals.empty()) deliver(*this, false);
   for (std::uint64_t n = 0; n < steps && !fragments.empty(); ++n) {
     if (fragments.size() > 1 || fragments[0].waits) {
       if (!pick()) return did;

@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "gpu/machine/machine.hpp"
 #include "gpu/machine/memory.hpp"
 #include "gpu/machine/races.hpp"
+#include "reference/ptx/mbarrier.hpp"
 
 // What executes: a CTA of warps, a warp of fragments, a fragment of lanes that are at one place.
 namespace assay::gpu {
@@ -47,6 +49,20 @@ struct AsyncCopy {
   std::array<std::uint32_t, 32> to, group;
   std::array<std::uint64_t, 32> from;
   std::array<std::uint32_t, 32> from_bytes;
+};
+
+/// An mbarrier of shared memory, and what those that arrived knew.
+struct MbarrierState {
+  ptx::Mbarrier object;
+  Clock clock, completed;           // until now, and until the last phase was over
+  std::vector<std::uint64_t> seen;  // phases that each warp has seen the end of
+};
+
+/// cp.async.mbarrier.arrive: these lanes arrive when their copies are done.
+struct AsyncArrival {
+  const Instruction* instruction;
+  Mask lanes;
+  std::array<std::uint32_t, 32> at;
 };
 
 class Warp {
@@ -108,6 +124,7 @@ class Warp {
   std::size_t current = 0;
   Frame* frame = nullptr;
   std::vector<AsyncCopy> copies;
+  std::vector<AsyncArrival> arrivals;
   std::array<std::uint32_t, 32> groups{};  // cp.async groups that a lane has closed
   std::array<Range, 32> local;             // local memory of each lane
   const GlobalMemory::Block* last_block = nullptr;
@@ -143,7 +160,8 @@ struct Cta {
   std::vector<std::unique_ptr<Warp>> warps;
   std::array<Barrier, 16> barriers;
   Races races;
-  std::uint64_t random;  // state of its own choices
+  std::map<std::uint32_t, MbarrierState> mbarriers;  // by offset in shared memory
+  std::uint64_t random;                              // state of its own choices
   std::uint64_t draw();
   bool ended() const;
   /// Threads that have not ended, rounded up to whole warps.
@@ -151,6 +169,10 @@ struct Cta {
   void arrive(Warp& warp, int barrier, std::uint32_t threads, std::uint32_t expected, Mask lanes, Mask predicate);
   void complete_barriers();  // those that wait for warps which have ended
 };
+
+/// Arrivals at mbarriers of copies that are done: all of them, or those that the machine's choice of time lets happen
+/// now.
+void deliver(Warp& w, bool all);
 
 /// A launch that runs.
 struct Grid {

@@ -41,7 +41,8 @@ class Survey {
       s.second_opinion = need(s, facts_.second_opinions.count(s.op) > 0,
                               "second opinion: " + folder + "second_opinion/" + op + ".cpp");
     }
-    s.vectors = need(s, facts_.vectors.count(id) > 0, "vectors: vectors/" + chapter + "/" + file);
+    if (!page || !s.op.empty())
+      s.vectors = need(s, facts_.vectors.count(id) > 0, "vectors: vectors/" + chapter + "/" + file);
     wings(s, page);
     return s;
   }

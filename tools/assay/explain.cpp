@@ -46,6 +46,8 @@ void add_list(CLI::App& app) {
         {"ranks:threads", "a group of ranks on threads of this process: claims on: process, of sharded ops"},
         {"ranks:mpi", "the same on four processes that mpirun starts, where MPI is found"},
         {"ptx:ARCH", "our CUDA kernels on the PTX machine, no GPU needed: sm_80, sm_90a, sm_100a, sm_120a"},
+        {"machine:ARCH", "the PTX machine itself: claims on: machine, which run programs of their own"},
+        {"planted:PAGE.BUG", "the machine, with one mistake in those programs; exits 1 when it is caught"},
         {"cuda", "the same kernels on a CUDA device, where there is one"},
         {"kernel:FILE.ptx[@LAUNCH.yaml]", "a kernel in PTX on the PTX machine, called as its launch file says"},
         {"files:DIR", "outputs that someone else computed"}};

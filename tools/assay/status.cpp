@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 
 #include "conformance/engine/eval.hpp"
 #include "conformance/engine/planted.hpp"
+#include "conformance/engine/programs.hpp"
 #include "conformance/engine/subject.hpp"
 #include "conformance/engine/suite.hpp"
 #include "gpu/runtime/kernels.hpp"
@@ -41,6 +43,8 @@ bool is_built(const std::string& group) {
   }
 }
 
+bool any_programs() { return std::any_of(pages().begin(), pages().end(), runs_programs); }
+
 /// The concepts with golden vectors below the folder this runs in, if that is the root of the project: what `assay
 /// vectors generate` has just written is not in the list that was compiled in.
 std::optional<std::set<std::string>> vectors_on_disk() {
@@ -64,6 +68,8 @@ spec::Facts gather(bool run) {
     for (const BugSpec& b : p.bugs) {
       const std::string op = p.has_op ? p.op.name : p.uses;
       if (subject_of(op) != nullptr) facts.bugs_planted.insert(op + "." + b.name);
+      if (runs_programs(p) && facts.claims_bound.count(p.id + "." + b.caught_by) > 0)
+        facts.bugs_planted.insert(p.id + "." + b.name);
     }
   }
   for (const char* arch : {"sm_80", "sm_90a", "sm_100a", "sm_120a"}) {
@@ -81,6 +87,8 @@ spec::Facts gather(bool run) {
   options.fingerprints = false;
   note_claims("reference", options, facts);
   note_claims("subject:fp32", options, facts);
+  for (const char* arch : {"machine:sm_80", "machine:sm_90a", "machine:sm_100a", "machine:sm_120a"})
+    if (is_built(arch) && any_programs()) note_claims(arch, options, facts, "ptx.*");
   if (is_built("ranks:threads")) note_claims("ranks:threads", options, facts);
   if (is_built("ranks:mpi")) note_claims("ranks:mpi", options, facts, "collective.*");  // MPI's own calls among them
   std::map<std::string, bool> alive;

@@ -106,6 +106,30 @@ Step copy(Warp& w, const Instruction& n, Mask active) {
   return Step::next;
 }
 
+/// cp.async.mbarrier.arrive{.noinc}: without .noinc one more arrival is awaited from now on.
+void arrive(Decoder& d, Instruction& i) {
+  d.flag("arrive");
+  if (d.flag("noinc")) i.mode = 1;
+  d.one_of({"shared", "shared::cta"});
+  d.type();
+  d.operands(1, 1);
+  Space space = Space::shared;
+  i.a = d.address(d.operand(0), i, space);
+  i.run = [](Warp& w, const Instruction& n, Mask active) {
+    const Addresses at = addresses(w, n, n.a, active);
+    AsyncArrival a{&n, 0, {}};
+    for_lanes(at.known, [&](int l) {
+      MbarrierState* m = mbarrier_at(w, n, at[l], l);
+      if (m == nullptr) return;
+      if (n.mode == 0) ++m->object.pending;
+      a.lanes |= 1U << l;
+      a.at[static_cast<std::size_t>(l)] = static_cast<U>(at[l] - shared_base);
+    });
+    if (a.lanes != 0) w.arrivals.push_back(a);
+    return Step::next;
+  };
+}
+
 /// Reads the address operand k into a base, an offset and flags.
 Ref pointer(Decoder& d, std::size_t k, std::int64_t& offset, std::uint8_t& flags, Space space) {
   Instruction part;
@@ -144,6 +168,7 @@ void cp(Decoder& d, Instruction& i) {
     };
     return;
   }
+  if (d.flag("mbarrier")) return arrive(d, i);
   const int cache = d.one_of({"ca", "cg"});
   if (cache < 0) d.fail("this form of cp.async is not known here");
   d.one_of({"shared", "shared::cta"});
@@ -169,6 +194,8 @@ void cp(Decoder& d, Instruction& i) {
 }
 
 }  // namespace
+
+void wait_for_copies(Warp& w, Mask lanes) { wait(w, lanes, 0, true); }
 
 void add_async(Families& families) { families["cp"] = cp; }
 

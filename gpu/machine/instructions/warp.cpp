@@ -178,26 +178,39 @@ U reduced(int op, const U* a, Mask m) {
 }
 
 void redux(Decoder& d, Instruction& i) {
+  constexpr std::uint8_t signed_flag = 1, abs_flag = 2, nan_flag = 4, float_flag = 8;
   d.needs(80, "redux");
   d.flag("sync");
   const int op = d.one_of({"add", "min", "max", "and", "or", "xor"});
+  if (d.flag("abs")) i.flags |= abs_flag;
+  if (d.flag("NaN")) i.flags |= nan_flag;
   const Type t = d.type();
-  if (op < 0 || t.bits != 32 || t.kind == Kind::f) d.fail("an operation on integers of 32 bits is expected");
+  if (op < 0 || t.bits != 32) d.fail("an operation on values of 32 bits is expected");
+  if (t.kind == Kind::f) {
+    if (op != 1 && op != 2) d.fail("of floats .min and .max are known");
+    if (d.program.arch != "sm_100a") d.fail("of floats it needs sm_100a, this is for " + d.program.arch);
+    i.flags |= float_flag;
+  } else if (i.flags != 0) {
+    d.fail(".abs and .NaN are of floats");
+  }
+  if (t.kind == Kind::s) i.flags |= signed_flag;
   d.operands(3, 3);
   i.d = d.out(0, b32);
   i.a = d.in(1, b32);
   i.more = d.list({mask_operand(d, 2)});
   i.mode = static_cast<std::uint8_t>(op);
-  i.flags = t.kind == Kind::s ? 1 : 0;
   i.run = [](Warp& w, const Instruction& n, Mask active) {
     bool here = false;
-    const Mask all = members(w, n, w.frame->code->lists[static_cast<std::size_t>(n.more)][0], active, here);
+    const Mask all = members(w, n, w.frame->code->lists[static_cast<std::size_t>(n.more)][0], active, here) & active;
     if (!here) return Step::wait;
     const U* a = w.in<U>(n.a);
-    const U x = n.flags != 0 ? reduced<std::int32_t>(n.mode, a, all & active) : reduced<U>(n.mode, a, all & active);
+    const U x = (n.flags & float_flag) != 0
+                    ? ptx::reduce_f32(a, all, n.mode == 2, (n.flags & abs_flag) != 0, (n.flags & nan_flag) != 0)
+                : (n.flags & signed_flag) != 0 ? reduced<std::int32_t>(n.mode, a, all)
+                                               : reduced<U>(n.mode, a, all);
     U* to = w.out<U>(n.d);
     for_lanes(active, [&](int l) { to[l] = x; });
-    w.define(n.d, active, (all & active & ~w.defined(n.a)) == 0 ? ptx::full_mask : 0);
+    w.define(n.d, active, (all & ~w.defined(n.a)) == 0 ? ptx::full_mask : 0);
     return Step::next;
   };
 }
