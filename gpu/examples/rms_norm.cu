@@ -1,5 +1,5 @@
-// An example of somebody's kernel: RMSNorm in fp32, a block of 128 threads to a row, which adds the squares in a tree in
-// shared memory. Compiled with -DNO_BARRIER it lacks the barrier between two levels of the tree.
+// An example of somebody's kernel: RMSNorm in fp32, a block of 128 threads to a row, which adds the squares in a tree
+// in shared memory. Compiled with -DNO_BARRIER it lacks the barrier between two levels of the tree.
 //   nvcc -arch=compute_80 -lineinfo -ptx rms_norm.cu
 extern "C" __global__ void rms_norm(const float* x, const float* w, float* y, int d, float eps) {
   __shared__ float sums[128];

@@ -9,6 +9,7 @@
 #include "gpu/machine/machine.hpp"
 #include "gpu/machine/memory.hpp"
 #include "gpu/machine/races.hpp"
+#include "reference/ptx/cpasync.hpp"
 #include "reference/ptx/mbarrier.hpp"
 
 // What executes: a CTA of warps, a warp of fragments, a fragment of lanes that are at one place.
@@ -125,7 +126,7 @@ class Warp {
   Frame* frame = nullptr;
   std::vector<AsyncCopy> copies;
   std::vector<AsyncArrival> arrivals;
-  std::array<std::uint32_t, 32> groups{};  // cp.async groups that a lane has closed
+  std::array<ptx::CopyGroups, 32> groups;  // of the copies of each lane
   std::array<Range, 32> local;             // local memory of each lane
   const GlobalMemory::Block* last_block = nullptr;
   std::uint64_t steps_done = 0;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 
 #include "gpu/machine/access.hpp"
 
@@ -17,11 +16,10 @@ void land(Warp& w, AsyncCopy& copy, Mask lanes) {
     const auto n = static_cast<std::size_t>(copy.from_bytes[k]);
     Range& shared = w.cta.shared;
     std::uint8_t* to = shared.data.data() + copy.to[k];
-    if (n > 0) {
-      const Spot from = w.at(Space::global, copy.from[k], 1, false, *copy.instruction, l);
-      if (from.data != nullptr) std::memcpy(to, from.data, n);
-    }
-    std::memset(to + n, 0, static_cast<std::size_t>(copy.bytes) - n);
+    const std::uint8_t* source =
+        n > 0 ? w.at(Space::global, copy.from[k], 1, false, *copy.instruction, l).data : nullptr;
+    if (source == nullptr && n > 0) return;
+    for (U i = 0; i < static_cast<U>(copy.bytes); ++i) to[i] = ptx::copied(source, copy.from_bytes[k], i);
   });
 }
 
@@ -48,7 +46,7 @@ void wait(Warp& w, Mask lanes, U newest, bool all) {
     Mask ready = 0;
     for_lanes(lanes & copy.lanes, [&](int l) {
       const auto k = static_cast<std::size_t>(l);
-      if (all || copy.group[k] + newest < w.groups[k]) ready |= 1U << l;
+      if (all || w.groups[k].awaited(copy.group[k], newest)) ready |= 1U << l;
     });
     if (ready != 0) finish(w, copy, ready);
   }
@@ -94,7 +92,7 @@ Step copy(Warp& w, const Instruction& n, Mask active) {
     c.to[k] = static_cast<U>(into.data - w.cta.shared.data.data());
     c.from[k] = global;
     c.from_bytes[k] = bytes;
-    c.group[k] = w.groups[k];
+    c.group[k] = w.groups[k].current();
   });
   if (c.lanes == 0) return Step::next;
   const Async policy = w.cta.grid.options.async;
@@ -145,7 +143,7 @@ void cp(Decoder& d, Instruction& i) {
   if (d.flag("commit_group")) {
     d.operands(0, 0);
     i.run = [](Warp& w, const Instruction&, Mask active) {
-      for_lanes(active, [&](int l) { ++w.groups[static_cast<std::size_t>(l)]; });
+      for_lanes(active, [&](int l) { w.groups[static_cast<std::size_t>(l)].commit(); });
       return Step::next;
     };
     return;
@@ -162,7 +160,7 @@ void cp(Decoder& d, Instruction& i) {
   if (d.flag("wait_all")) {
     d.operands(0, 0);
     i.run = [](Warp& w, const Instruction&, Mask active) {
-      for_lanes(active, [&](int l) { ++w.groups[static_cast<std::size_t>(l)]; });
+      for_lanes(active, [&](int l) { w.groups[static_cast<std::size_t>(l)].commit(); });
       wait(w, active, 0, true);
       return Step::next;
     };
