@@ -28,7 +28,8 @@ struct Ref {
 };
 
 struct Instruction {
-  static constexpr std::uint8_t in_frame = 1, address_32 = 2, negated = 4;  // flags
+  static constexpr std::uint8_t in_frame = 1, address_32 = 2, negated = 4,  // flags
+      strong = 16;  // of an access to memory: atomic, volatile, or with an order of its own
   Handler run = nullptr;
   Ref d, a, b, c;  ///< destination and sources, as the family says
   int guard = -1;  ///< predicate slot of @p

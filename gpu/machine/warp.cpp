@@ -273,11 +273,15 @@ Spot Warp::at(Space space, std::uint64_t address, int bytes, bool write, const I
       const Spot spot = within(cta.shared, shared_base);
       if (spot.data == nullptr || !cta.races.on()) return spot;
       const auto offset = static_cast<std::uint32_t>(address - shared_base);
-      const Races::Conflict conflict = cta.races.access(number, offset, bytes, write, i.line);
+      const int who = (i.flags & Instruction::strong) != 0 ? Races::unknown : lane;
+      const Races::Conflict conflict = cta.races.access(number, who, offset, bytes, write, i.line);
       if (conflict.found)
         report("race", i, lane,
                describe() + " is not ordered with the " + (conflict.was_write ? "write" : "read") + " at line " +
-                   std::to_string(conflict.line) + " by warp " + std::to_string(conflict.warp) +
+                   std::to_string(conflict.line) + " by " +
+                   (conflict.warp != number ? "warp " + std::to_string(conflict.warp)
+                    : conflict.lane >= 0    ? "lane " + std::to_string(conflict.lane) + " of its warp"
+                                            : "other lanes of its warp") +
                    ": a barrier between them is missing");
       return spot;
     }

@@ -29,7 +29,7 @@ void finish(Warp& w, AsyncCopy& copy, Mask lanes) {
   for_lanes(lanes, [&](int l) {
     const auto k = static_cast<std::size_t>(l);
     // Until now the bytes were nobody's: for others the write is done when this lane has waited.
-    w.cta.races.access(w.number, copy.to[k], copy.bytes, true, copy.instruction->line);
+    w.cta.races.access(w.number, l, copy.to[k], copy.bytes, true, copy.instruction->line);
     Byte* state = w.cta.shared.state.data() + copy.to[k];
     std::fill_n(state, copy.bytes, Byte::defined);
     if (copy.from_bytes[k] > 0) {

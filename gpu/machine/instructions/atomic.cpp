@@ -114,6 +114,7 @@ void atomic(Decoder& d, Instruction& i, bool result) {
     d.fail("of floats .add alone is known");
   if (t.bits == 16 && !is_float && !cas) d.fail("of 16 bits .cas.b16 and sums of halves are known");
   i.a = d.address(d.operand(first), i, space);
+  i.flags |= Instruction::strong;
   i.target = static_cast<int>(space);
   i.b = d.in(first + 1, t);
   i.c = cas ? d.in(first + 2, t) : i.b;

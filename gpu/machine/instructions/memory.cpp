@@ -11,14 +11,17 @@ using U64 = std::uint64_t;
 constexpr std::uint8_t sign_flag = 8;
 
 /// Caches, levels and hints have no meaning here; orders do.
-void take_hints(Decoder& d) {
+void take_hints(Decoder& d, Instruction& i) {
   for (auto part = d.left.begin(); part != d.left.end();) {
     const bool hint = part->rfind("L1::", 0) == 0 || part->rfind("L2::", 0) == 0 || part->rfind("level::", 0) == 0 ||
                       *part == "nc" || *part == "ca" || *part == "cg" || *part == "cs" || *part == "lu" ||
                       *part == "cv" || *part == "wb" || *part == "wt" || *part == "weak" || *part == "unified";
     part = hint ? d.left.erase(part) : part + 1;
   }
-  if (d.one_of({"relaxed", "acquire", "release", "volatile", "mmio"}) >= 0) d.code.orders_global = true;
+  if (d.one_of({"relaxed", "acquire", "release", "volatile", "mmio"}) >= 0) {
+    d.code.orders_global = true;
+    i.flags |= Instruction::strong;
+  }
   d.one_of({"cta", "cluster", "gpu", "sys"});
 }
 
@@ -115,7 +118,7 @@ void ld(Decoder& d, Instruction& i) {
   const Type t = d.type();
   const int vector = take_vector(d);
   Space space = take_space(d);
-  take_hints(d);
+  take_hints(d, i);
   d.operands(2, 3);  // a cache policy may follow
   i.a = d.address(d.operand(1), i, space);
   i.mode = static_cast<std::uint8_t>(space);
@@ -129,7 +132,7 @@ void st(Decoder& d, Instruction& i) {
   const Type t = d.type();
   const int vector = take_vector(d);
   Space space = take_space(d);
-  take_hints(d);
+  take_hints(d, i);
   d.operands(2, 3);
   i.a = d.address(d.operand(0), i, space);
   i.mode = static_cast<std::uint8_t>(space);

@@ -246,6 +246,7 @@ void decode_warp_barrier(Decoder& d, Instruction& i) {
   i.run = [](Warp& w, const Instruction& n, Mask active) {
     bool here = false;
     members(w, n, w.frame->code->lists[static_cast<std::size_t>(n.more)][0], active, here);
+    if (here) w.cta.races.warp_barrier(w.number);
     return here ? Step::next : Step::wait;
   };
 }

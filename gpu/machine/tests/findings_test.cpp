@@ -44,6 +44,30 @@ TEST(Findings, ARaceIsReportedWhateverTheSchedule) {
             run(neighbours("setp.lt.u32 %p1, %r0, 32; @%p1 bar.sync 1, 32; @!%p1 bar.sync 2, 32;\n"), 64).rules());
 }
 
+TEST(Findings, LanesOfAWarpAreOrderedByItsBarriersAlone) {
+  const auto next_lane = [](const std::string& between, const std::string& strong = "") {  // lane l reads of lane l ^ 1
+    return run(
+        kernel("mov.u32 %r1, buf; shl.b32 %r2, %r0, 2; add.u32 %r3, %r1, %r2; xor.b32 %r4, %r2, 4;\n"
+               "add.u32 %r5, %r1, %r4; st" +
+                   strong + ".shared.u32 [%r3], %r0;\n" + between + "ld" + strong +
+                   ".shared.u32 %r6, [%r5]; st.global.u32 [%rd2], %r6;",
+               shared));
+  };
+  EXPECT_EQ("", next_lane("bar.warp.sync -1;\n").rules());
+  EXPECT_EQ("", next_lane("bar.sync 0;\n").rules());
+  EXPECT_EQ("", next_lane("", ".volatile").rules());
+  const auto ran = next_lane("");
+  ASSERT_EQ("race", ran.rules());
+  EXPECT_NE(std::string::npos, ran.report.findings[0].says.find("by lane 1 of its warp"))
+      << ran.report.findings[0].says;
+  // What each lane does with its own half of a word is nobody else's.
+  EXPECT_EQ("", run(kernel("mov.u32 %r1, buf; shl.b32 %r2, %r0, 1; add.u32 %r3, %r1, %r2; cvt.u16.u32 %h1, %r0;\n"
+                           "st.shared.u16 [%r3], %h1; ld.shared.u16 %h2, [%r3]; st.shared.u16 [%r3], %h2;",
+                           shared),
+                    64)
+                    .rules());
+}
+
 TEST(Findings, Addresses) {
   EXPECT_EQ("", run(kernel("st.global.u32 [%rd2], 1;")).rules());
   const auto beyond = run(kernel("st.global.u32 [%rd2+132], 1;"));  // lane 31 writes word 64 of 64

@@ -111,19 +111,27 @@ Text read(const std::string& ptx) {
   return text;
 }
 
-/// The module with one line replaced and one kernel alone; lines keep their numbers.
-std::string module_with(const Text& text, int kernel, std::size_t at, const std::string& line) {
+/// The module with one line replaced.
+std::string module_with(const Text& text, std::size_t at, const std::string& line) {
   std::string all;
-  for (std::size_t i = 0; i < text.lines.size(); ++i) {
-    if (text.kernel[i] == -1 || text.kernel[i] == kernel) all += i == at ? line : text.lines[i];
-    all += '\n';
-  }
+  for (std::size_t i = 0; i < text.lines.size(); ++i) all += (i == at ? line : text.lines[i]) + '\n';
   return all;
 }
 
 }  // namespace
 
 std::string SyncMutant::name() const { return source + " " + instruction + " " + change; }
+
+std::string with_kernels(const std::string& ptx, const std::set<std::string>& entries) {
+  const Text text = read(ptx);
+  std::string all;
+  for (std::size_t i = 0; i < text.lines.size(); ++i) {
+    const int kernel = text.kernel[i];
+    if (kernel == -1 || entries.count(text.names[static_cast<std::size_t>(kernel)]) > 0) all += text.lines[i];
+    all += '\n';
+  }
+  return all;
+}
 
 std::vector<SyncMutant> sync_mutants(const std::string& ptx) {
   // Of an instruction out of an inlined function, the place of the call.
@@ -149,7 +157,7 @@ std::vector<SyncMutant> sync_mutants(const std::string& ptx) {
       mutant.source = place;
       mutant.instruction = as_written;
       mutant.change = change.empty() ? "deleted" : "-> " + change + ";";
-      mutant.ptx = module_with(text, text.kernel[i], i, change.empty() ? "" : "\t" + found->guard + change + ";");
+      mutant.ptx = module_with(text, i, change.empty() ? "" : "\t" + found->guard + change + ";");
       all.push_back(std::move(mutant));
     }
   }

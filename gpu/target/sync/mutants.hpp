@@ -1,4 +1,5 @@
 #pragma once
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@ struct SyncMutant {
   std::string source;       ///< "flash_forward_sm80.cu:118" from .loc, or ""
   std::string instruction;  ///< as it stands there
   std::string change;       ///< "deleted", or what stands there instead
-  std::string ptx;          ///< the module with this change, without its other kernels
+  std::string ptx;          ///< the module with this change
 
   /// "flash_forward_sm80.cu:118 bar.sync 0; deleted": what the list of explained mutants knows it by.
   std::string name() const;
@@ -20,5 +21,8 @@ struct SyncMutant {
 
 /// Every mutant of every kernel of a module, in the order of the text.
 std::vector<SyncMutant> sync_mutants(const std::string& ptx);
+
+/// The module without the kernels that are not named; lines keep their numbers.
+std::string with_kernels(const std::string& ptx, const std::set<std::string>& entries);
 
 }  // namespace assay

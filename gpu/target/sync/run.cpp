@@ -107,13 +107,16 @@ bool same_bits(const Tensors& x, const Tensors& y) {
 
 /// The rule that the machine says is broken, "wrong answer", or "" if nothing is seen.
 std::string killed_by(const SyncMutant& mutant, const std::string& arch, const std::vector<Trial>& trials) {
-  std::set<std::string> launched;
+  std::set<std::string> launched, entries;
+  for (const Trial& trial : trials)
+    if (trial.launched.count(mutant.entry) > 0) entries.insert(trial.launched.begin(), trial.launched.end());
+  const std::string ptx = with_kernels(mutant.ptx, entries);
   for (const gpu::Async async : when) {
     std::map<const gpu::Kernel*, std::unique_ptr<DeviceTarget>> targets;
     for (const Trial& trial : trials) {
-      if (trial.launched != std::set<std::string>{mutant.entry}) continue;
+      if (trial.launched.count(mutant.entry) == 0) continue;
       auto& target = targets[trial.kernel];
-      if (target == nullptr) target = target_of(*trial.kernel, mutant.ptx, arch, async, launched);
+      if (target == nullptr) target = target_of(*trial.kernel, ptx, arch, async, launched);
       const Answer answer = target->run(trial.call, {});
       if (answer.kind != Answer::Kind::ok) return answer.message.substr(0, answer.message.find(" in kernel "));
       if (!answer.unwritten.empty() || !same_bits(trial.outputs, answer.outputs)) return "wrong answer";
