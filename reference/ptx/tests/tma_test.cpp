@@ -154,9 +154,14 @@ TEST(TensorMaps, PackedTypesHaveGaps) {
   m.rank = 2;
   m.dims = {256, 4, 1, 1, 1};
   m.box = {128, 2, 1, 1, 1};
-  for (auto [type, in_global, in_shared] :
-       {std::tuple{TensorType::u4_align8, 8, 8}, {TensorType::u4_align16, 8, 16}, {TensorType::u6_align16, 12, 16}}) {
-    m.type = type;
+  struct Bytes {
+    TensorType type;
+    int in_global, in_shared;
+  };
+  for (const Bytes& bytes :
+       {Bytes{TensorType::u4_align8, 8, 8}, {TensorType::u4_align16, 8, 16}, {TensorType::u6_align16, 12, 16}}) {
+    const int in_global = bytes.in_global, in_shared = bytes.in_shared;
+    m.type = bytes.type;
     m.strides = {0, static_cast<std::uint64_t>(16 * in_global)};
     ASSERT_EQ(broken_rule(m), "");
     int number = 0;
