@@ -121,12 +121,41 @@ void fused(Decoder& d, Instruction& i, const Type& t) {
   }
 }
 
+/// The reading that the machine runs under.
+ptx::Approximation approximation(const Warp& w) {
+  const Options& o = w.cta.grid.options;
+  return {o.approximate == Approximate::adversarial, o.seed};
+}
+/// An approximate instruction: f(operand, instruction, reading) for each lane.
+template <class D, class A, class F>
+Handler approximate_unary(F) {
+  return [](Warp& w, const Instruction& n, Mask active) {
+    const ptx::Approximation how = approximation(w);
+    const auto* a = w.in<Cell<A>>(n.a);
+    auto* d = w.out<Cell<D>>(n.d);
+    for_lanes(active, [&](int l) { d[l] = cell_of<D>(F{}(value_of<A>(a[l]), n, how)); });
+    w.define(n.d, active, w.defined(n.a));
+    return Step::next;
+  };
+}
+template <float (*divide)(float, float, const Modifiers&, const ptx::Approximation&)>
+Step approximate_quotient(Warp& w, const Instruction& n, Mask active) {
+  const ptx::Approximation how = approximation(w);
+  const auto *a = w.in<U>(n.a), *b = w.in<U>(n.b);
+  auto* d = w.out<U>(n.d);
+  for_lanes(active, [&](int l) { d[l] = ptx::bits(divide(ptx::f32(a[l]), ptx::f32(b[l]), modifiers(n), how)); });
+  w.define(n.d, active, w.defined(n.a) & w.defined(n.b));
+  return Step::next;
+}
+
 void divide(Decoder& d, Instruction& i, const Type& t) {
-  if (d.flag("approx") || d.flag("full")) i.mode = static_cast<std::uint8_t>(Round::nearest_even);
+  const bool approx = d.flag("approx"), full = d.flag("full");
   take_operands(d, i, 2, t);
   if (t.bits == 64) {
     i.run = binary<double, double, double>(
         [](double a, double b, const Instruction& n) { return ptx::div(a, b, modifiers(n)); });
+  } else if (approx || full) {
+    i.run = approx ? approximate_quotient<ptx::div_approx> : approximate_quotient<ptx::div_full>;
   } else {
     i.run = binary<float, float, float>(
         [](float a, float b, const Instruction& n) { return ptx::div(a, b, modifiers(n)); });
@@ -186,7 +215,9 @@ void fma(Decoder& d, Instruction& i) {
   fused(d, i, t);
 }
 
-template <float (*f32)(float, const Modifiers&), double (*f64)(double, const Modifiers&)>
+/// rcp, sqrt, rsqrt and the elementary functions. Of f32 rcp and sqrt are rounded unless they are .approx; the halves
+/// have ex2 and tanh.
+template <ptx::Function f, double (*f64)(double, const Modifiers&)>
 void one(Decoder& d, Instruction& i) {
   const Type t = d.type();
   const bool approx = d.flag("approx");
@@ -197,13 +228,21 @@ void one(Decoder& d, Instruction& i) {
     if (f64 == nullptr) d.fail("not in f64 here");
     i.run = unary<double, double>([](double a, const Instruction& n) { return f64(a, modifiers(n)); });
   } else if (t.bits == 32 && t.kind == Kind::f) {
-    i.run = unary<float, float>([](float a, const Instruction& n) { return f32(a, modifiers(n)); });
+    if (!approx && f == ptx::Function::rcp)
+      i.run = unary<float, float>([](float a, const Instruction& n) { return ptx::rcp(a, modifiers(n)); });
+    else if (!approx && f == ptx::Function::sqrt)
+      i.run = unary<float, float>([](float a, const Instruction& n) { return ptx::sqrt(a, modifiers(n)); });
+    else
+      i.run = approximate_unary<float, float>([](float a, const Instruction& n, const ptx::Approximation& how) {
+        return ptx::approximate(f, a, modifiers(n), how);
+      });
   } else {
+    if (f != ptx::Function::ex2 && f != ptx::Function::tanh) d.fail("of f16 and bf16 there are ex2 and tanh");
     const auto make = []<bool bf, int n>() {
-      return unary<U, U>([](U a, const Instruction& m) {
+      return approximate_unary<U, U>([](U a, const Instruction& m, const ptx::Approximation& how) {
         U y = 0;
         for (int k = 0; k < n; ++k)
-          y |= half_result<bf>(static_cast<double>(f32(static_cast<float>(half<bf>(a, k)), {})), m) << (16 * k);
+          y |= U{ptx::half_approximate(f, half_format<bf>(), a >> (16 * k) & 0xffff, modifiers(m), how)} << (16 * k);
         return y;
       });
     };
@@ -260,14 +299,14 @@ void decode_floating(Decoder& d, Instruction& i, const Type& t) {
 
 void add_floating(Families& families) {
   families["fma"] = fma;
-  families["rcp"] = one<ptx::rcp<float>, ptx::rcp<double>>;
-  families["sqrt"] = one<ptx::sqrt<float>, ptx::sqrt<double>>;
-  families["rsqrt"] = one<ptx::rsqrt, rsqrt64>;
-  families["ex2"] = one<ptx::ex2, nullptr>;
-  families["lg2"] = one<ptx::lg2, nullptr>;
-  families["sin"] = one<ptx::sin, nullptr>;
-  families["cos"] = one<ptx::cos, nullptr>;
-  families["tanh"] = one<ptx::tanh, nullptr>;
+  families["rcp"] = one<ptx::Function::rcp, ptx::rcp<double>>;
+  families["sqrt"] = one<ptx::Function::sqrt, ptx::sqrt<double>>;
+  families["rsqrt"] = one<ptx::Function::rsqrt, rsqrt64>;
+  families["ex2"] = one<ptx::Function::ex2, nullptr>;
+  families["lg2"] = one<ptx::Function::lg2, nullptr>;
+  families["sin"] = one<ptx::Function::sin, nullptr>;
+  families["cos"] = one<ptx::Function::cos, nullptr>;
+  families["tanh"] = one<ptx::Function::tanh, nullptr>;
   families["copysign"] = copysign;
   families["testp"] = testp;
 }

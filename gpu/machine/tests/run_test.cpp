@@ -90,6 +90,34 @@ TEST(Run, TheSameForEveryNumberOfThreads) {
   EXPECT_EQ(39U, b.report.findings[0].cta.x);
 }
 
+// Under an adversary approximate results move, by a seed and within the error that the ISA gives; rounded ones stay.
+TEST(Run, ApproximateInstructionsAreAdversarial) {
+  const std::string ptx = kernel(
+      "cvt.rn.f32.u32 %f0, %r0; add.f32 %f0, %f0, 0f3F900000;\n"
+      "ex2.approx.f32 %f1, %f0; div.full.f32 %f2, %f1, %f0; rcp.rn.f32 %f3, %f0;\n"
+      "st.global.f32 [%rd2], %f1; st.global.f32 [%rd2 + 128], %f2; st.global.f32 [%rd2 + 256], %f3;");
+  Options options;
+  const testing::Ran nearest = run(ptx, 32, 96, options);
+  options.approximate = Approximate::adversarial;
+  const testing::Ran one = run(ptx, 32, 96, options), again = run(ptx, 32, 96, options);
+  options.seed = 2;
+  const testing::Ran two = run(ptx, 32, 96, options);
+  ASSERT_EQ(nearest.rules() + one.rules() + two.rules(), "");
+  EXPECT_EQ(one.out, again.out);
+  for (std::size_t part : {0, 32}) {
+    int moved = 0, seeds = 0;
+    for (std::size_t i = part; i < part + 32; ++i) {
+      const auto far = static_cast<int>(one.out[i] - nearest.out[i]);
+      moved += far != 0 ? 1 : 0;
+      seeds += one.out[i] != two.out[i] ? 1 : 0;
+      EXPECT_LE(std::abs(far), part == 0 ? 2 : 5);  // ulps; of a quotient with its operand's
+    }
+    EXPECT_GT(moved, 8);
+    EXPECT_GT(seeds, 8);
+  }
+  for (std::size_t i = 64; i < 96; ++i) EXPECT_EQ(one.out[i], nearest.out[i]);
+}
+
 TEST(Run, WhatItDoesNotKnowItRefuses) {
   const auto says = [](const std::string& body, const std::string& target = "sm_80") {
     try {
