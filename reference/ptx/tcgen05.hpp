@@ -40,7 +40,7 @@ void tcgen05_mma(Tcgen05Kind kind, int group, bool ws, const Tcgen05Descriptor& 
         if (scale_d != 0)
           old = half ? to_half(formats::fp16, static_cast<double>(f16_value(old)) * pow2(-scale_d))
                      : bits(static_cast<float>(static_cast<double>(f32(old)) * pow2(-scale_d)));
-        cell = element_of_d(one, x, y, half ? old & 0xffff : old, how);
+        cell = element_of_d(one, x, y, old, how);
       } else {
         std::int32_t x[64], y[64];
         for (int j = 0; j < k; ++j) x[j] = integer_element(ea, a(m, j)), y[j] = integer_element(eb, b(j, n));

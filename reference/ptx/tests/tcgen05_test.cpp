@@ -167,7 +167,7 @@ TEST(Tcgen05Mma, EqualsTheProduct) {
       auto first = std::make_unique<TensorMemory>(), second = std::make_unique<TensorMemory>();
       for (auto* memory : {first.get(), second.get()})
         for (auto& lane : memory->cell)
-          lane.fill(p.d == DFormat::s32 ? 6 : p.d == DFormat::f16 ? 0x4600 : 0x40c00000);  // 6
+          lane.fill(p.d == DFormat::s32 ? 6 : p.d == DFormat::f16 ? 0xdead4600 : 0x40c00000);  // 6
       TensorMemory* memories[] = {first.get(), second.get()};
       const std::uint32_t base = static_cast<std::uint32_t>(p.group == 1 && p.m == 64 && !p.ws ? 16 : 0) << 16 | 9;
       // Lane 33 of the first CTA and lane 5 of the second stay as they are.
