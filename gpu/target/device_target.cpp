@@ -74,7 +74,7 @@ std::vector<OfferedKernel> kernels_built_for(const std::string& arch) {
   for (const std::string& op : ops)
     for (const gpu::Kernel* k : gpu::kernels_of(op, arch)) list.push_back({k, gpu::find_ptx(k->source, arch)->text});
   if (list.empty())
-    throw TargetMissing("the kernels are not built", "nvcc when assay was configured (tools/setup --gpu)", "none");
+    throw TargetMissing("the kernels are not built", "nvcc, of a CUDA toolkit, when assay was configured", "none");
   return list;
 }
 
