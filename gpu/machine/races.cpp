@@ -31,20 +31,22 @@ void Races::note(Access& kept, const Access& now, bool write) {
   if (kept.lane != now.lane) kept.lane = !write && (kept.bytes & now.bytes) != 0 ? several : unknown;
   kept.line = now.line;
   kept.bytes |= now.bytes;
+  kept.strong = kept.strong && now.strong;
 }
 
-Races::Conflict Races::access(int warp, int lane, std::uint32_t at, int bytes, bool write, int line) {
+Races::Conflict Races::access(int warp, int lane, std::uint32_t at, int bytes, bool write, int line, bool strong) {
   if (!on_) return {};
   Conflict conflict;
   const Clock& known = clocks_[static_cast<std::size_t>(warp)];
-  Access own{known[static_cast<std::size_t>(warp)], line, static_cast<std::int8_t>(lane), 0,
+  Access own{known[static_cast<std::size_t>(warp)],  line, static_cast<std::int8_t>(lane), 0, strong,
              rounds_[static_cast<std::size_t>(warp)]};
   const auto check = [&](int other, const Access& access, bool was_write) {
     if (conflict.found || other < 0 || (access.bytes & own.bytes) == 0) return;
     // Of the lanes of a warp two writes are a store whose winner is any of them, and no race.
     const bool other_lane = lane != unknown && access.lane != unknown && access.lane != lane;
-    const bool unordered = other == warp ? other_lane && access.round == own.round && was_write != write
-                                         : access.time > known[static_cast<std::size_t>(other)];
+    const bool unordered = other == warp
+                               ? other_lane && access.round == own.round && was_write != write
+                               : access.time > known[static_cast<std::size_t>(other)] && !(strong && access.strong);
     if (unordered) conflict = {true, other, access.lane, access.line, was_write};
   };
   const std::uint32_t end = at + static_cast<std::uint32_t>(bytes);

@@ -24,8 +24,9 @@ class Races {
     int warp = 0, lane = 0, line = 0;  // of the other access
     bool was_write = false;
   };
-  /// An access of a lane of a warp to bytes [at, at + bytes) of shared memory, by the instruction at `line`.
-  Conflict access(int warp, int lane, std::uint32_t at, int bytes, bool write, int line);
+  /// An access of a lane of a warp to bytes [at, at + bytes) of shared memory, by the instruction at `line`. Strong
+  /// ones (atomics, .volatile, .relaxed) do not race with each other.
+  Conflict access(int warp, int lane, std::uint32_t at, int bytes, bool write, int line, bool strong = false);
   /// Lanes of one warp are ordered by its barriers alone, not by the order in which the machine runs them: a read of
   /// what another lane wrote, and a write to what another lane read, need one in between.
   void warp_barrier(int warp) { ++rounds_[static_cast<std::size_t>(warp)]; }
@@ -42,7 +43,8 @@ class Races {
     int line = 0;
     std::int8_t lane = unknown;
     std::uint8_t bytes = 0;  // of the granule, a bit each
-    Time round = 0;          // of the warp's barriers
+    bool strong = false;
+    Time round = 0;  // of the warp's barriers
   };
   struct Granule {
     int writer = -1;

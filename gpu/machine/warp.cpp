@@ -274,7 +274,8 @@ Spot Warp::at(Space space, std::uint64_t address, int bytes, bool write, const I
       if (spot.data == nullptr || !cta.races.on()) return spot;
       const auto offset = static_cast<std::uint32_t>(address - shared_base);
       const int who = (i.flags & Instruction::strong) != 0 ? Races::unknown : lane;
-      const Races::Conflict conflict = cta.races.access(number, who, offset, bytes, write, i.line);
+      const Races::Conflict conflict =
+          cta.races.access(number, who, offset, bytes, write, i.line, (i.flags & Instruction::strong) != 0);
       if (conflict.found)
         report("race", i, lane,
                describe() + " is not ordered with the " + (conflict.was_write ? "write" : "read") + " at line " +

@@ -68,6 +68,28 @@ TEST(Findings, LanesOfAWarpAreOrderedByItsBarriersAlone) {
                     .rules());
 }
 
+TEST(Findings, StrongAccessesDoNotRace) {
+  const auto add = [](const std::string& how) {
+    return kernel("setp.eq.u32 %p1, %r0, 0; @%p1 st.shared.u32 [buf], 0; bar.sync 0;\n" + how +
+                      "bar.sync 0; ld.shared.u32 %r6, [buf]; st.global.u32 [%rd2], %r6;",
+                  shared);
+  };
+  const auto right = run(add("red.shared.add.u32 [buf], 1; atom.shared.add.u32 %r5, [buf], 1;\n"), 64);
+  EXPECT_EQ("", right.rules());
+  EXPECT_EQ(128U, right.out[40]);
+  const auto wrong = run(add("red.shared.add.u32 [buf], 1; ld.shared.u32 %r5, [buf];\n"), 64);
+  EXPECT_NE("", wrong.rules()) << "a plain read beside atomics";
+  // Halves of a word that belong to different warps.
+  EXPECT_EQ(
+      "",
+      run(kernel(
+              "mov.u32 %r1, buf; and.b32 %r2, %r0, 31; shl.b32 %r2, %r2, 2; shr.u32 %r3, %r0, 5; shl.b32 %r3, %r3, 1;\n"
+              "add.u32 %r4, %r1, %r2; add.u32 %r4, %r4, %r3; cvt.u16.u32 %h1, %r0; st.shared.u16 [%r4], %h1;",
+              shared),
+          64)
+          .rules());
+}
+
 TEST(Findings, Addresses) {
   EXPECT_EQ("", run(kernel("st.global.u32 [%rd2], 1;")).rules());
   const auto beyond = run(kernel("st.global.u32 [%rd2+132], 1;"));  // lane 31 writes word 64 of 64
