@@ -100,6 +100,8 @@ CLAIM(ptx.cpasync.fill) {
                      size + ", %r1, %p20;\n";
   body += "setp.ge.u32 %p21, %r0, 32; " +
           std::string(rows_checked ? "selp.u32 %r23, 0, %r23, %p21;\n" : "selp.u32 %r23, %r1, %r23, %p21;\n");
+  // Shared memory that happens to be zero would hide a fill that is missing.
+  for (std::int64_t k = 0; k < stride; ++k) body += "st.shared.u32 [%r22+" + number(4 * k) + "], -1;\n";
   body += "cp.async." + copy + ".shared.global [%r22], [%rd21], " + size + ", %r23;\ncp.async.wait_all;\n";
   for (std::int64_t k = 0; k < stride; ++k)
     body += "ld.shared.u32 %r30, [%r22+" + number(4 * k) + "]; mul.lo.u32 %r31, %r0, " + size +
