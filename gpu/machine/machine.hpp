@@ -34,7 +34,7 @@ struct Options {
   Async async = Async::lazy;
   Approximate approximate = Approximate::nearest;
   bool races = true;                           ///< the race detector
-  std::uint64_t instruction_limit = 1u << 30;  ///< warp instructions of one launch; more is a finding, not a hang
+  std::uint64_t instruction_limit = 1u << 30;  ///< warp instructions of one block; more is a finding, not a hang
   int threads = 0;                             ///< CTAs at a time; 0: as many as cores
 };
 
@@ -55,8 +55,7 @@ struct Finding {
 
 struct Counters {
   std::uint64_t warp_instructions = 0, lane_operations = 0;
-  std::map<std::string, std::uint64_t>
-      by_name;  ///< "tensor_core.m16n8k16", "shared.bank_conflicts", "global.sectors", ...
+  std::map<std::string, std::uint64_t> by_name;  ///< warp instructions: "ld", "bar", "mma.m16n8k16", ...
 };
 
 struct Report {

@@ -125,8 +125,7 @@ Dim place_of(const Grid& grid, std::uint64_t order) {
           static_cast<std::uint32_t>(order / g.x / g.y)};
 }
 
-/// CTAs that run together until all have ended; `wait_for_others`: one alone that cannot go on may wait for what others
-/// do.
+/// CTAs first, first + step, ... below last, so many of them at once, until all have ended.
 void run_together(Grid& grid, std::uint64_t first, std::uint64_t last, std::uint64_t step, std::size_t at_once) {
   std::vector<std::unique_ptr<Cta>> ctas;
   std::vector<Warp*> order;

@@ -96,7 +96,6 @@ void matrix(Decoder& d, Instruction& i, bool load) {
   if (d.type().bits != 16) d.fail(".b16 is expected");
   if (!load) d.needs(90, "stmatrix");
   Space space = take_space(d);
-  if (space == Space::generic) space = Space::generic;
   d.operands(2, 2);
   const std::size_t address = load ? 1 : 0;
   std::uint8_t flags = i.flags;
